@@ -16,7 +16,7 @@ const clusterPath = "/ws/v1/cluster/"
 // mostPreemptions is how many events a ResourceManager remembers.
 const mostPreemptions = 10_000
 
-// preemption is an event in the answer of the web service; docs/web.md has the fields.
+// preemption is an event in the answer of the web service; docs/rest.md has the fields.
 type preemption struct {
 	Time       int64  `json:"time"`
 	Event      string `json:"event"`

@@ -14,7 +14,7 @@ const (
 	queuePatience = time.Minute
 )
 
-// queueLife is a queue in the answer of the web service; docs/web.md has the fields.
+// queueLife is a queue in the answer of the web service; docs/rest.md has the fields.
 type queueLife struct {
 	Path        string `json:"queuePath"`
 	Leaf        bool   `json:"leaf"`

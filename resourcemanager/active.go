@@ -11,6 +11,7 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/events"
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
+	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -131,6 +132,24 @@ func (d *Daemon) Gates(ctx context.Context, id yarn.ApplicationID) ([]view.Gate,
 		return nil, err
 	}
 	return t.Gates(ctx, id)
+}
+
+// QueueSettings implements access.Source.
+func (d *Daemon) QueueSettings(ctx context.Context, path string) ([]config.Property, error) {
+	t, err := d.current()
+	if err != nil {
+		return nil, err
+	}
+	return t.QueueSettings(ctx, path)
+}
+
+// Past implements access.Source.
+func (d *Daemon) Past() []access.Sample {
+	t, err := d.current()
+	if err != nil {
+		return nil
+	}
+	return t.past.all()
 }
 
 // NodeActivities implements access.Source.
@@ -270,6 +289,15 @@ func (d *Daemon) Undrain(ctx context.Context, c webgate.Caller, nodes []yarn.Nod
 		return err
 	}
 	return t.Undrain(ctx, c, nodes)
+}
+
+// Refresh implements access.Controller.
+func (d *Daemon) Refresh(ctx context.Context, c webgate.Caller, r access.RefreshRequest) (access.Refreshed, error) {
+	t, err := d.current()
+	if err != nil {
+		return access.Refreshed{}, err
+	}
+	return t.Refresh(ctx, c, r)
 }
 
 // DeleteQueue implements access.Controller.

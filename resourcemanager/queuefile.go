@@ -50,7 +50,7 @@ func (t *term) tendQueueFile(ctx context.Context) {
 	if !rests || now == *q.read.Load() {
 		return
 	}
-	switch err := t.rereadQueues(ctx); {
+	switch err := t.rereadQueues(ctx, t.User); {
 	case ctx.Err() != nil:
 	case err == nil:
 		q.logged = ""

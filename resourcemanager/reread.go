@@ -21,7 +21,7 @@ func (d *Daemon) Reread(ctx context.Context) {
 	if t := d.term.Load(); t != nil {
 		parts = []part{{"refreshNodes", func() error { return t.rereadNodes(ctx) }}}
 		if !t.queues.mutable { // else the store says what the queues are, and nobody but us changes it
-			parts = append([]part{{"refreshQueues", func() error { return t.rereadQueues(ctx) }}}, parts...)
+			parts = append([]part{{"refreshQueues", func() error { return t.rereadQueues(ctx, t.User) }}}, parts...)
 		}
 	}
 	parts = append(parts, part{"refreshUserToGroupsMappings", d.RefreshGroups}, part{"refreshSuperUserGroupsConfiguration", d.RefreshProxyUsers},
@@ -49,8 +49,8 @@ func (p *process) rereadLists() error {
 	return err
 }
 
-func (t *term) rereadQueues(ctx context.Context) error {
-	cmd, done, err := t.RefreshQueues(t.User)
+func (t *term) rereadQueues(ctx context.Context, user string) error {
+	cmd, done, err := t.RefreshQueues(user)
 	if done == nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/heddle-project/heddle/internal/answer"
@@ -18,6 +19,8 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
 	"github.com/heddle-project/heddle/scheduler"
+	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -99,7 +102,7 @@ func (t *term) Gates(ctx context.Context, id yarn.ApplicationID) ([]view.Gate, e
 	for i := range list {
 		var at []string
 		for _, name := range strings.FieldsFunc(list[i].Setting, func(r rune) bool { return r == ' ' || r == ',' }) {
-			if o := cfg.Origin(name); o != "" {
+			if o := origin(cfg, name); o != "" && !slices.Contains(at, o) {
 				at = append(at, o)
 			}
 		}
@@ -107,6 +110,43 @@ func (t *term) Gates(ctx context.Context, id yarn.ApplicationID) ([]view.Gate, e
 	}
 	return list, err
 }
+
+// QueueSettings implements access.Source.
+func (t *term) QueueSettings(_ context.Context, path string) (out []config.Property, _ error) {
+	cfg := t.access.schedule.Load()
+	if cfg.Fair != nil || cfg.Fifo != nil {
+		return nil, nil // what governs their queues is no property
+	}
+	for _, p := range cfg.Properties() {
+		rest, ok := strings.CutPrefix(p.Name, config.Prefix)
+		if !ok || strings.HasPrefix(rest, queue.Root+".") && !governs(rest, path) {
+			continue
+		}
+		p.Origin = origin(cfg, p.Name)
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+// origin is where a property was written; a version of the configuration that is kept in a store has no lines.
+func origin(cfg *config.Config, name string) string {
+	return linesOfVersion.ReplaceAllString(cfg.Origin(name), "$1")
+}
+
+// governs tells whether a property, without its prefix, may be one of the queue or of a queue above it.
+func governs(rest, path string) bool {
+	for ; path != ""; path = queue.ParentPath(path) {
+		if name, ok := strings.CutPrefix(rest, path+"."); ok {
+			first, _, more := strings.Cut(name, ".")
+			return !more || notQueue[first]
+		}
+	}
+	return false
+}
+
+// notQueue are the beginnings of properties whose own names have a dot, so that they are not taken for names of queues.
+var notQueue = map[string]bool{"accessible-node-labels": true, "intra-queue-preemption": true, "ordering-policy": true, "auto-queue-creation-v2": true,
+	"leaf-queue-template": true, "auto-create-child-queue": true, "user-settings": true, "multi-node-sorting": true}
 
 // Preemptions implements access.Source.
 func (t *term) Preemptions(ctx context.Context, queue string, app yarn.ApplicationID, most int) ([]view.Preemption, error) {

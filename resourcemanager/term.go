@@ -66,6 +66,8 @@ type term struct {
 	queueFile   queueFileWatch
 	queues      queueConf
 
+	past past
+
 	delegation delegation
 	recording  sync.Mutex // is held while files of recordings are made or ended
 	dumps      chan schedulerDump
@@ -121,6 +123,7 @@ func beginTerm(ctx context.Context, p *process, site *conf.Properties, stamp int
 		t.work.Go(func() { t.watchOwner(running, t.settings.ZooKeeper.Session) })
 	}
 	t.work.Go(func() { t.logDrains(running, t.settings.Nodes.DrainStatus) })
+	t.work.Go(func() { t.sample(running) })
 	if !t.recovering {
 		loaded()
 		return t, nil

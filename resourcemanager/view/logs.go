@@ -15,6 +15,17 @@ const (
 	LogsRunningWithFailure
 )
 
+var logStatusNames = [...]string{LogsDisabled: "DISABLED", LogsNotStarted: "NOT_START", LogsRunning: "RUNNING",
+	LogsSucceeded: "SUCCEEDED", LogsFailed: "FAILED", LogsTimedOut: "TIME_OUT", LogsRunningWithFailure: "RUNNING_WITH_FAILURE"}
+
+// String is Hadoop's name; "" where there is no state.
+func (s LogStatus) String() string {
+	if int(s) < len(logStatusNames) {
+		return logStatusNames[s]
+	}
+	return ""
+}
+
 // LogStatusAt is the state of log aggregation at a time (milliseconds since 1970): it has
 // timed out if nodes are not done LogPatience after the application's end. It is 0 before
 // the first attempt.

@@ -21,6 +21,7 @@ import (
 	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
 	"github.com/heddle-project/heddle/resourcemanager/web/elsewhere"
+	"github.com/heddle-project/heddle/resourcemanager/web/nodelogs"
 	"github.com/heddle-project/heddle/resourcemanager/web/proxy"
 	"github.com/heddle-project/heddle/resourcemanager/web/rest"
 	"github.com/heddle-project/heddle/resourcemanager/web/ui"
@@ -57,6 +58,8 @@ type Config struct {
 	// ChangesAt is the address of the port where the web interface may change things if it may not here, as http://host:port; ""
 	// if there is none.
 	ChangesAt string
+	// LogService is where collected logs are served (yarn.log.server.web-service.url); "" if nowhere.
+	LogService string
 	// OwnPort and NodeAddresses are Own and Addresses of proxy.Config.
 	OwnPort       func(port uint16) bool
 	NodeAddresses func(host string) []netip.Addr
@@ -114,6 +117,7 @@ func routes(c Config) *webgate.Router {
 	for _, route := range rest.Routes(rest.Config{
 		Source: c.Source, Controller: c.Controller, Links: c.links(), Version: c.Version,
 		FilterByUser: c.FilterByUser, SubmissionsOff: c.SubmissionsOff, Largest: c.Largest, Changes: c.Pages, ChangesAt: c.ChangesAt, Now: c.Now, Log: c.Log,
+		Logs: nodelogs.New(c.links().Scheme, c.LogService),
 	}) {
 		r.Add(route.Method, route.Pattern, route.Handler)
 	}

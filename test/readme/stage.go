@@ -27,6 +27,15 @@ type stage struct {
 	dir     string
 	replace map[string]string // what README says, and what is meant here
 	app     *regexp.Regexp
+	beside  []*beside
+}
+
+// beside is a command that runs while others do.
+type beside struct {
+	until string
+	cmd   *exec.Cmd
+	out   *output
+	done  chan struct{} // closed once it has ended
 }
 
 const appInReadme = "application_1700000000000_0001"
@@ -43,7 +52,7 @@ func newStage() (*stage, error) {
 		return nil, err
 	}
 	s := &stage{dir: dir, app: regexp.MustCompile(`application_\d+_\d+ is submitted`)}
-	s.replace = map[string]string{"/etc/hadoop/conf": filepath.Join(dir, "conf"), "/tmp/replayed": filepath.Join(dir, "replayed")}
+	s.replace = map[string]string{"/etc/hadoop/conf": filepath.Join(dir, "conf"), "/tmp/first": filepath.Join(dir, "first"), "/tmp/replayed": filepath.Join(dir, "replayed")}
 	if err := errors.Join(os.Chmod(dir, 0o755), os.Mkdir(filepath.Join(dir, "conf"), 0o755), s.configure()); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
@@ -99,8 +108,76 @@ func (s *stage) meant(text string) string {
 	return text
 }
 
-// run runs a command until it has done what its way says.
+// run runs a command until it has done what its way says, and then ends those that run beside until this one.
 func (s *stage) run(text string, w way) error {
+	err := s.do(text, w)
+	var still []*beside
+	for _, b := range s.beside {
+		if b.until != text {
+			still = append(still, b)
+			continue
+		}
+		err = errors.Join(err, b.end())
+	}
+	s.beside = still
+	return err
+}
+
+// end interrupts it, as Ctrl-C does.
+func (b *beside) end() error {
+	_ = syscall.Kill(-b.cmd.Process.Pid, syscall.SIGINT) // one that has ended by itself is no error
+	select {
+	case <-b.done:
+		return nil
+	case <-time.After(patience / 3):
+		_ = syscall.Kill(-b.cmd.Process.Pid, syscall.SIGKILL)
+		return fmt.Errorf("%s does not end when it is interrupted; it printed:\n%s", b.cmd.Args[len(b.cmd.Args)-1], b.out)
+	}
+}
+
+// start runs a command beside the next ones, once it has printed what it should.
+func (s *stage) start(text string, w way) error {
+	wanted, err := regexp.Compile(w.prints)
+	if err != nil {
+		return err
+	}
+	b := &beside{until: w.until, out: &output{}, done: make(chan struct{})}
+	b.cmd = exec.Command("bash", "-c", strings.TrimSuffix(s.meant(text), " &"))
+	b.cmd.Env, b.cmd.Stdout, b.cmd.Stderr = s.environment(), b.out, b.out
+	b.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := b.cmd.Start(); err != nil {
+		return err
+	}
+	go func() { _ = b.cmd.Wait(); close(b.done) }()
+	s.beside = append(s.beside, b)
+	for until := time.Now().Add(patience); time.Now().Before(until); time.Sleep(20 * time.Millisecond) {
+		if wanted.MatchString(b.out.String()) {
+			s.note(b.out.String())
+			return nil
+		}
+		select {
+		case <-b.done:
+			return fmt.Errorf("it has ended: %s", b.out)
+		default:
+		}
+	}
+	return fmt.Errorf("not what it should print\n  it was run as: %s\n  it should print: %s\n  it printed:\n%s", s.meant(text), w.prints, b.out)
+}
+
+// note remembers the id of the application that was submitted last.
+func (s *stage) note(out string) {
+	if m := s.app.FindString(out); m != "" {
+		s.replace[appInReadme] = strings.Fields(m)[0]
+	}
+}
+
+func (s *stage) do(text string, w way) error {
+	if w.instead != "" {
+		text = w.instead
+	}
+	if w.until != "" {
+		return s.start(text, w)
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	wanted, err := regexp.Compile(w.prints)
@@ -109,9 +186,7 @@ func (s *stage) run(text string, w way) error {
 	}
 	for {
 		out, err := s.once(ctx, s.meant(text), w, wanted)
-		if m := s.app.FindString(out); m != "" {
-			s.replace[appInReadme] = strings.Fields(m)[0]
-		}
+		s.note(out)
 		if err == nil && wanted.MatchString(out) {
 			return nil
 		}

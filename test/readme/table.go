@@ -7,10 +7,15 @@ type way struct {
 	prints    string // a regular expression that its output must fit, standard error included
 	again     bool   // it is repeated until it prints that: what it shows takes a moment to come
 	stays     bool   // it runs until it is interrupted, which is done when it has printed that
+	instead   string // what is run for it
+	until     string // it runs beside the next commands, and is interrupted after this one
 }
 
 // yarn begins most commands.
 const yarn = "bin/yarn --config /etc/hadoop/conf "
+
+// first begins those of the first ten minutes.
+const first = "bin/yarn --config /tmp/first/conf "
 
 const (
 	byTheReader = "a step of its own, before or around this one"
@@ -24,7 +29,22 @@ var table = []way{
 	{command: "make build", elsewhere: byTheReader},
 	{command: "apt-get install make openjdk-17-jdk-headless maven python3 curl protobuf-compiler", elsewhere: "changes the machine"},
 
-	{command: "bin/yarn minicluster --nodes 2", prints: `pages: +http://127\.0\.0\.1:\d+\nconfiguration: [^\n]+\n(?s:.*)Ctrl-C ends it`, stays: true},
+	{command: "bin/yarn minicluster --nodes 2 --memory 2048 --dir /tmp/first -conf yarn.resourcemanager.webapp.address=localhost:8088",
+		prints: `pages: +http://\S+:\d+\nconfiguration: [^\n]+\n(?s:.*)Ctrl-C ends it`, until: first + "application -kill application_1700000000000_0001"},
+	{command: "xdg-open http://localhost:8088/ui", instead: "test/ui/see http://localhost:8088/ui Overview", prints: `shows Overview|<title>`},
+	{command: first + "shell -n 4 -memory 128 -name hello -- 'echo hello from $NM_HOST'", prints: `(?s)(\[\d+\] hello from \S+\n.*){4}is over: SUCCEEDED: 4 of 4 containers`},
+	{command: first + "shell -memory 128 -name one -- sleep 600 &", prints: `is submitted`, until: first + "application -kill application_1700000000000_0001"},
+	{command: first + "shell -memory 128 -name two -- sleep 600 &", prints: `is submitted`, until: first + "application -kill application_1700000000000_0001"},
+	{command: first + "shell -memory 128 -name three -- sleep 600 &", prints: `is submitted`, until: first + "application -kill application_1700000000000_0001"},
+	{command: first + "application -list", prints: `(?s)three.*ACCEPTED`},
+	{command: first + "application -why application_1700000000000_0001", prints: `(?s)waits: the queue allows 2048 MB for ApplicationMasters.*enough would be: \S+maximum-am-resource-percent = 0\.`, again: true},
+	{command: "sed -i 's/>0.5</>0.75</' /tmp/first/conf/capacity-scheduler.xml"},
+	{command: first + "rmadmin -refreshQueues"},
+	{command: first + "application -status application_1700000000000_0001", prints: `\sState : RUNNING`, again: true},
+	{command: first + `node -drain -count 1 -reason "new disks"`, prints: `new disks`},
+	{command: first + "node -drain-status", prints: `(?s)DECOMMISSION.*new disks`},
+	{command: first + "logs -applicationId application_1700000000000_0001", prints: `LogType:stdout`, again: true},
+	{command: first + "application -kill application_1700000000000_0001", prints: `Killing application application_\d+_0004`},
 
 	{command: yarn + "conf -lint", prints: `refused: 0, changed: 0, ignored: 0`},
 	{command: yarn + "queue -lint -strict", prints: `errors: 0, warnings: 0, hints: 0`},

@@ -1,32 +1,11 @@
 // The tests behind test/ui/run; ONLY, an expression, chooses by name. PAGES is the ResourceManager's address, CHROMIUM the browser, YARN and CONF the command and its configuration.
 import { spawn } from "node:child_process";
-import { createRequire } from "node:module";
+import * as ui from "./lib.mjs";
+import { axe, pause, test, until, want } from "./lib.mjs";
 
-const from = createRequire(new URL("../../ui/app/package.json", import.meta.url));
-const { chromium } = from("playwright-core");
-const { AxeBuilder } = from("@axe-core/playwright");
-const { PAGES, CHROMIUM, YARN, CONF, SHOTS } = process.env;
-const rest = `${PAGES}/ws/v1/cluster`;
-let passed = 0, failed = 0;
-async function test(name, run) {
-  if (process.env.ONLY && !new RegExp(process.env.ONLY).test(name)) return;
-  const began = Date.now();
-  try { await run(); passed++; console.log(`PASS ${name} (${((Date.now() - began) / 1000).toFixed(1)} s)`); } catch (e) {
-    failed++; console.log(`FAIL ${name}: ${String(e?.stack ?? e).slice(0, 1500)}`);
-  }
-}
-function want(ok, text) { if (!ok) throw new Error(text); }
-const pause = (ms) => new Promise((f) => setTimeout(f, ms));
-async function until(what, ask, seconds = 60) {
-  for (let i = 0; i < seconds * 5; i++) { const x = await ask(); if (x) return x; await pause(200); }
-  throw new Error(`${what} did not come within ${seconds} s`);
-}
-async function call(method, path, body, user = "root") {
-  const r = await fetch(`${rest}/${path}${path.includes("?") ? "&" : "?"}user.name=${user}`, { method, headers: { "Content-Type": "application/json", Accept: "application/json" }, body: body && JSON.stringify(body) });
-  const text = await r.text();
-  if (!r.ok) throw new Error(`${method} ${path}: ${r.status} ${text}`);
-  try { return JSON.parse(text); } catch { return text; }
-}
+const { PAGES, YARN, CONF, SHOTS } = process.env;
+const call = ui.caller(PAGES);
+const list = (x) => x?.appAttempts?.appAttempt ?? [];
 
 // Names that would be more than text if anybody took them for it.
 const script = `<script>window.pwned=1</script>`, image = `"><img src=x onerror="window.pwned=1">`, turned = `safe\u202egnp.exe`;
@@ -50,32 +29,16 @@ const node = (await call("GET", "node-list")).nodeList.node[0].id;
 const writable = (await call("GET", "session")).session.changesAt;
 want(writable, "the session names no address from which things are changed");
 
-const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"] });
+const browser = await ui.launch();
 const wrong = []; // what no page may do
 async function open(options = {}, user) {
-  const context = await browser.newContext({ viewport: { width: 1360, height: 860 }, reducedMotion: "reduce", ...options });
-  const page = await context.newPage();
-  page.setDefaultTimeout(60_000);
-  page.on("request", (r) => { const at = new URL(r.url()); if (at.protocol.startsWith("http") && ![new URL(PAGES).host, new URL(writable).host].includes(at.host)) wrong.push(`asks ${r.url()}`); });
-  page.on("pageerror", (e) => wrong.push(`error ${e.message}`));
-  page.on("dialog", (d) => { wrong.push(`dialog ${d.message()}`); void d.dismiss(); });
-  page.on("console", (m) => { if (/Content Security|Trusted ?Type|violat/i.test(m.text())) wrong.push(m.text()); });
-  if (user) await context.request.get(`${writable}/ws/v1/cluster/session?user.name=${user}`);
+  const page = await ui.open(browser, [new URL(PAGES).host, new URL(writable).host], wrong, options);
+  if (user) await page.context().request.get(`${writable}/ws/v1/cluster/session?user.name=${user}`);
   return page;
 }
-async function show(page, path, base = writable) {
-  await page.goto(`${base}/ui${path}`);
-  await page.locator("main h1").waitFor();
-  await page.waitForFunction(() => !/Loading…/.test(document.querySelector("main").innerText));
-}
+const show = (page, path, base = writable) => ui.show(page, base, path);
 const pages = ["/", "/queues", "/queues/root.adhoc.ana", "/queues/root.adhoc", "/apps", `/apps/${ids.script}`, `/apps/${ids.waits}`, `/apps/${ids.runs}`, "/nodes", `/nodes/${encodeURIComponent(node)}`, "/drains",
-  "/config", "/config?tab=change", "/config?tab=history", "/config?tab=diff", "/preemptions", "/reservations", "/daemon", "/nowhere"];
-async function axe(page, what, rule) {
-  const builder = new AxeBuilder({ page });
-  const { violations } = await (rule ? builder.withRules(rule) : builder.withTags(["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"])).analyze();
-  want(violations.length === 0, `${what}: ${violations.map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.target + " " + n.failureSummary.split("\n").slice(1, 3).join(" ")).join("; ")}`).join("\n")}`);
-}
-
+  "/config", "/config?tab=change", "/config?tab=history", "/config?tab=diff", "/preemptions", "/reservations", "/activities", `/activities?app=${ids.waits}`, `/activities?app=${ids.runs}&group=no`, "/daemon", "/nowhere"];
 const shot = (page, theme, at) => SHOTS && page.screenshot({ path: `${SHOTS}/${theme}${at.replace(/[^a-z0-9]+/gi, "-").replace(/-$/, "") || "-overview"}.png` });
 const narrow = [];
 await test("every page under axe, light and dark", async () => {
@@ -100,6 +63,12 @@ await test("every page under axe, light and dark", async () => {
   want(bad.length === 0, bad.join("\n"));
 });
 await test("no page goes over the edge at 360 pixels or at 200 %", async () => want(narrow.length === 0, narrow.join("\n")));
+
+if (SHOTS) await test("screenshots for the README", async () => {
+  const page = await open({ viewport: { width: 1360, height: 760 } }, "root");
+  for (const [path, name] of [["/", "overview"], [`/apps/${ids.waits}`, "why"]]) { await show(page, path); await page.waitForTimeout(3000); await page.screenshot({ path: `${SHOTS}/readme-${name}.png` }); }
+  await page.context().close();
+});
 
 await test("hostile names are text", async () => {
   const page = await open({}, "root");
@@ -282,6 +251,50 @@ await test("configuration: plan, apply on trial, confirm, roll back", async () =
   await page.context().close();
 });
 
+await test("the end of a container's log is on the application's page", async () => {
+  const page = await open({}, "root");
+  const says = await call("POST", "apps/new-application");
+  const id = says["application-id"], hostile = "<b>not bold</b>\\u202e";
+  await call("POST", "apps", { "application-id": id, "application-name": "talks", queue: "root.default", "am-container-spec": { commands: { command: `(printf '%s' '${hostile}'; seq -f 'line %.0f' 20000; sleep 300) 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr` } }, resource: { memory: 256, vCores: 1 }, "max-app-attempts": 1 });
+  await until("its container", async () => list(await call("GET", `apps/${id}/appattempts`)).some((t) => t.appAttemptState === "LAUNCHED"));
+  await show(page, `/apps/${id}`);
+  const logs = page.getByRole("region", { name: "Logs" });
+  await logs.getByText("line 20000").waitFor();
+  await axe(page, "an application with its log");
+  await page.context().close();
+  await call("PUT", `apps/${id}/state`, { state: "KILLED" });
+});
+
+await test("activities: why nodes give an application nothing, and what a node would be given", async () => {
+  const page = await open({}, "root");
+  await show(page, `/apps/${ids.waits}`);
+  await page.getByRole("link", { name: "What each node would do for it now" }).click();
+  await page.getByRole("heading", { level: 1, name: "Scheduler activities" }).waitFor();
+  await page.locator("main").getByText(/ApplicationMasters|AM/).first().waitFor();
+  await show(page, `/nodes/${encodeURIComponent(node)}`);
+  await page.getByRole("link", { name: "What the scheduler would do with this node now" }).click();
+  await page.getByText(`An offer of ${node}`).or(page.getByText("do not have available resources")).first().waitFor();
+  await page.context().close();
+});
+
+await test("queues that a store keeps are not refreshed from a file, and the dialog says so", async () => {
+  const page = await open({}, "root");
+  await show(page, "/queues");
+  await page.getByRole("button", { name: "Refresh queues" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Show what will happen" }).click();
+  await page.getByRole("dialog").getByText("kept in a store").waitFor();
+  await page.context().close();
+});
+
+await test("the configuration can be taken away as a file", async () => {
+  const page = await open({}, "root");
+  await show(page, "/config");
+  const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Export as XML" }).click()]);
+  const text = await new Response((await import("node:fs")).createReadStream(await file.path())).text();
+  want(text.includes("<name>yarn.scheduler.capacity.root.etl.capacity</name>\n    <value>40</value>"), text.slice(0, 300));
+  await page.context().close();
+});
+
 await test("rights: who has none is refused with the server's words, who has no name gets no buttons", async () => {
   const page = await open({}, "mallory");
   await show(page, `/nodes/${encodeURIComponent(node)}`);
@@ -327,5 +340,4 @@ await test("no page asks another place, breaks, or is broken by its policy", asy
 
 await browser.close();
 shell.kill();
-console.log(`${passed} passed, ${failed} failed`);
-process.exit(failed ? 1 : 0);
+ui.total();

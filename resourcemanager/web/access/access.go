@@ -11,6 +11,7 @@ import (
 	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/resourcemanager/events"
 	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -44,6 +45,10 @@ type Source interface {
 	AppActivities(ctx context.Context, id yarn.ApplicationID, most int) ([]view.NodeActivities, error)
 	// Tallies are counts that metrics tell.
 	Tallies() Tallies
+	// QueueSettings are the properties in force that govern the CapacityScheduler's queue with that path, by name.
+	QueueSettings(ctx context.Context, path string) ([]config.Property, error)
+	// Past is what the cluster had and used in the last day, the oldest first; none before this ResourceManager became active.
+	Past() []Sample
 	// Events has what happens; nil while this ResourceManager is not the active one.
 	Events() *events.Log
 	Daemon(context.Context) Daemon
@@ -76,6 +81,16 @@ type QueueTally struct {
 type Timing struct {
 	Count int64
 	Total time.Duration
+}
+
+// Sample is what the cluster had and used at a time. Amounts are of all partitions.
+type Sample struct {
+	At                         int64 // milliseconds since 1970
+	Used, Reserved, Total      yarn.Resource
+	Pending                    yarn.Resource
+	AppsRunning, AppsWaiting   int64
+	Containers                 int64
+	NodesActive, NodesUnusable int // unusable: lost or unhealthy
 }
 
 // QueueRights are what the ACLs of a queue allow.
@@ -191,6 +206,9 @@ type Controller interface {
 	// anonymous caller is refused. If they refuse one of the names they change nothing.
 	Drain(ctx context.Context, c webgate.Caller, d DrainRequest) error
 	Undrain(ctx context.Context, c webgate.Caller, nodes []yarn.NodeID) error
+	// Refresh reads a file anew and puts it in force, or tells what that would change. It is for administrators; an anonymous caller is
+	// refused.
+	Refresh(ctx context.Context, c webgate.Caller, r RefreshRequest) (Refreshed, error)
 	// DeleteQueue deletes a queue that was created on demand and that nobody uses, with all below it, and returns its full path. It is for
 	// administrators and for those who may administer the queue; an anonymous caller is refused.
 	DeleteQueue(ctx context.Context, c webgate.Caller, queue string) (path string, err error)
@@ -234,6 +252,35 @@ type DrainRequest struct {
 
 // DefaultDeadline is yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs after the request.
 const DefaultDeadline = -1
+
+// RefreshRequest is what is to be read anew.
+type RefreshRequest struct {
+	What     string // RefreshQueues or RefreshNodes
+	DryRun   bool   // nothing is changed
+	Graceful bool   // of nodes: those that the lists no longer admit drain, with the default deadline
+}
+
+// What can be read anew.
+const (
+	RefreshQueues = "queues" // capacity-scheduler.xml, or the FairScheduler's allocation file
+	RefreshNodes  = "nodes"  // the include and exclude lists
+)
+
+// Refreshed is what a refresh changes.
+type Refreshed struct {
+	Refusal string          // why it would be refused; a refresh that is no dry run fails instead
+	Plan    *Plan           // of the CapacityScheduler's queues
+	Nodes   []RefreshedNode // that change, by id
+}
+
+// RefreshedNode is a node that a refresh of the lists changes.
+type RefreshedNode struct {
+	ID         yarn.NodeID
+	State      yarn.NodeState // before
+	Becomes    yarn.NodeState // NodeRunning for one that is taken back, or that may register again
+	Containers int            // that end with it, or that it waits for
+	Reason     string         // of the exclude list; may be empty
+}
 
 // RecordAction is an action on the recording of commands.
 type RecordAction string

@@ -14,6 +14,7 @@ import (
 	"github.com/heddle-project/heddle/internal/golden"
 	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
+	"github.com/heddle-project/heddle/resourcemanager/web/nodelogs"
 	"github.com/heddle-project/heddle/resourcemanager/web/rest"
 	"github.com/heddle-project/heddle/resourcemanager/web/webtest"
 	"github.com/heddle-project/heddle/yarn"
@@ -24,8 +25,14 @@ var version = rest.Version{Number: "3.5.0", Build: "revision", Date: "2026-03-24
 // serve is the services without the gate before them; the caller is alice.
 func serve(t testing.TB, s *webtest.Source, c *webtest.Controller) http.Handler {
 	t.Helper()
+	return serveWith(t, s, c, nil)
+}
+
+// serveWith is serve with a client for logs.
+func serveWith(t testing.TB, s *webtest.Source, c *webtest.Controller, logs *nodelogs.Client) http.Handler {
+	t.Helper()
 	mux := http.NewServeMux()
-	for _, r := range rest.Routes(rest.Config{Source: s, Controller: c, Version: version, Largest: yarn.NewResource(4096, 4),
+	for _, r := range rest.Routes(rest.Config{Source: s, Controller: c, Version: version, Largest: yarn.NewResource(4096, 4), Logs: logs,
 		Links: access.Links{Scheme: "http", Address: "localhost:22050"},
 		Now:   func() time.Time { return time.UnixMilli(webtest.Moment) }}) {
 		mux.HandleFunc(r.Method+" "+r.Pattern, r.Handler)

@@ -13,7 +13,7 @@ import (
 const mostPreemptions = 1000
 
 // preemptions answers GET /preemptions, which Hadoop does not have: what was taken from queues, by whom and for whom, the youngest first.
-// docs/web.md has the fields.
+// docs/rest.md has the fields.
 func (s *server) preemptions(r *http.Request) (*answer.Response, error) {
 	q := r.URL.Query()
 	most, err := limitOf(q.Get("limit"))

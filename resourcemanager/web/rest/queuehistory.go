@@ -125,34 +125,43 @@ func (s *server) planQueueConf(r *http.Request) (*answer.Response, error) {
 		if err != nil {
 			return nil, err
 		}
-		all, err := s.Source.Cluster(ctx, 0)
+		o, err := s.planObject(ctx, &p)
 		if err != nil {
 			return nil, err
 		}
-		var queues, findings tree.List
-		for _, q := range p.Queues {
-			o := tree.New().Add("queuePath", q.Path).Add("partition", q.Label).Add("used", all.ResourceTypes.Format(q.Used))
-			for _, x := range []struct {
-				name  string
-				share *access.PlannedShare
-			}{{"before", q.Before}, {"after", q.After}} {
-				if x.share != nil {
-					o.Add(x.name, tree.New().Add("state", x.share.State).Add("capacity", x.share.Capacity).Add("maxCapacity", x.share.MaxCapacity).
-						Add("effectiveMin", all.ResourceTypes.Format(x.share.Min)).Add("effectiveMax", all.ResourceTypes.Format(x.share.Max)))
-				}
-			}
-			queues = append(queues, o)
-		}
-		for _, f := range p.Findings {
-			var apps tree.List
-			for _, id := range f.Applications {
-				apps = append(apps, id.String())
-			}
-			findings = append(findings, tree.New().Add("kind", f.Kind).Add("queuePath", f.Queue).Add("partition", f.Label).Add("text", f.Text).AddIf(len(apps) > 0, "application", apps))
-		}
-		return answer.Wrapped("schedulerConfPlan", tree.New().Add("version", p.Version).Add("accepted", p.Refusal == "").AddIf(p.Refusal != "", "refusal", p.Refusal).
-			AddIf(len(p.Changes) > 0, "change", differences(p.Changes)).AddIf(len(queues) > 0, "queue", queues).AddIf(len(findings) > 0, "finding", findings)), nil
+		return answer.Wrapped("schedulerConfPlan", o), nil
 	})
+}
+
+// planObject is what a configuration would change.
+func (s *server) planObject(ctx context.Context, p *access.Plan) (*tree.Object, error) {
+	all, err := s.Source.Cluster(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	var queues, findings tree.List
+	for _, q := range p.Queues {
+		o := tree.New().Add("queuePath", q.Path).Add("partition", q.Label).Add("used", all.ResourceTypes.Format(q.Used))
+		for _, x := range []struct {
+			name  string
+			share *access.PlannedShare
+		}{{"before", q.Before}, {"after", q.After}} {
+			if x.share != nil {
+				o.Add(x.name, tree.New().Add("state", x.share.State).Add("capacity", x.share.Capacity).Add("maxCapacity", x.share.MaxCapacity).
+					Add("effectiveMin", all.ResourceTypes.Format(x.share.Min)).Add("effectiveMax", all.ResourceTypes.Format(x.share.Max)))
+			}
+		}
+		queues = append(queues, o)
+	}
+	for _, f := range p.Findings {
+		var apps tree.List
+		for _, id := range f.Applications {
+			apps = append(apps, id.String())
+		}
+		findings = append(findings, tree.New().Add("kind", f.Kind).Add("queuePath", f.Queue).Add("partition", f.Label).Add("text", f.Text).AddIf(len(apps) > 0, "application", apps))
+	}
+	return tree.New().Add("version", p.Version).Add("accepted", p.Refusal == "").AddIf(p.Refusal != "", "refusal", p.Refusal).
+		AddIf(len(p.Changes) > 0, "change", differences(p.Changes)).AddIf(len(queues) > 0, "queue", queues).AddIf(len(findings) > 0, "finding", findings), nil
 }
 
 func (s *server) rollbackQueueConf(r *http.Request) (*answer.Response, error) {

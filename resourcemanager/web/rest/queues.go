@@ -11,7 +11,7 @@ import (
 )
 
 // The resource /queues, which Hadoop does not have but for the access below it: where queues come from and why they are not deleted. A name may
-// have slashes, so a queue is all the rest of the path. docs/web.md has the fields.
+// have slashes, so a queue is all the rest of the path. docs/rest.md has the fields.
 
 // queues answers GET: all queues, parents before children.
 func (s *server) queues(r *http.Request) (*answer.Response, error) {

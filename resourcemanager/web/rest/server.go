@@ -11,6 +11,7 @@ import (
 	"github.com/heddle-project/heddle/internal/answer"
 	"github.com/heddle-project/heddle/resourcemanager/events"
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
+	"github.com/heddle-project/heddle/resourcemanager/web/nodelogs"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -34,6 +35,7 @@ type Config struct {
 	// the address of the web interface at the port where they may, "" if there is none.
 	Changes   bool
 	ChangesAt string
+	Logs      *nodelogs.Client // of containers; required
 	Now       func() time.Time
 	Log       *slog.Logger
 }
@@ -68,6 +70,7 @@ func Routes(c Config) []Route {
 		{"GET", "", s.info},
 		{"GET", "/info", s.info},
 		{"GET", "/metrics", s.metrics},
+		{"GET", "/metrics/past", s.past},
 		{"GET", "/userinfo", s.userInfo},
 		{"GET", "/session", s.session},
 		{"GET", "/app-list", s.appList},
@@ -89,6 +92,8 @@ func Routes(c Config) []Route {
 		{"GET", "/get-node-to-labels", s.nodesToLabels},
 		{"GET", "/label-mappings", s.labelsToNodes},
 		{"GET", "/nodes/{node}/get-labels", s.nodeLabels},
+		{"POST", "/refresh/queues", s.refresh(access.RefreshQueues)},
+		{"POST", "/refresh/nodes", s.refresh(access.RefreshNodes)},
 		{"GET", "/recording", s.recording},
 		{"PUT", "/recording", s.setRecording},
 		{"POST", "/add-node-labels", s.addLabels},
@@ -119,6 +124,9 @@ func Routes(c Config) []Route {
 		{"GET", "/queues/{queue...}", s.oneQueue},
 		{"DELETE", "/queues/{queue...}", s.deleteQueue},
 		{"GET", "/queues/{queue}/access", s.queueAccess},
+		{"GET", "/queues/{queue}/settings", s.queueSettings},
+		{"GET", "/containers/{container}/logs", s.logFiles},
+		{"GET", "/containers/{container}/logs/{file}", s.logTail},
 		{"POST", "/reservation/new-reservation", s.newReservation},
 		{"POST", "/reservation/submit", s.submitReservation},
 		{"POST", "/reservation/update", s.updateReservation},

@@ -15,7 +15,7 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// Windows of long lists, which Hadoop does not have: filtered, sorted and cut by the server, for pages that show a part. docs/web.md has
+// Windows of long lists, which Hadoop does not have: filtered, sorted and cut by the server, for pages that show a part. docs/rest.md has
 // the fields.
 
 // window is which part of a list is wanted, and in which order.

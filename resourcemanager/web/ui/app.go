@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -23,6 +24,7 @@ func number(ok bool, n int64) string {
 type appPage struct {
 	appRow
 	Lifetime         int64
+	LogStatus        string
 	AggregateText    string
 	PreemptedText    string
 	PreemptedSeconds string
@@ -71,8 +73,12 @@ func (s *server) app(r *http.Request) (*frame, error) {
 		}
 	}
 	types := c.ResourceTypes
-	p.AggregateText = types.Format(a.SecondsAt(s.Now().UnixMilli()))
-	p.PreemptedText, p.PreemptedSeconds = types.Format(a.Usage.Preempted), types.Format(a.Usage.PreemptedSeconds)
+	p.LogStatus = "N/A"
+	if status := a.LogStatusAt(s.Now().UnixMilli()); status != 0 {
+		p.LogStatus = status.String()
+	}
+	p.AggregateText = seconds(types, a.SecondsAt(s.Now().UnixMilli()))
+	p.PreemptedText, p.PreemptedSeconds = types.Format(a.Usage.Preempted), seconds(types, a.Usage.PreemptedSeconds)
 	for _, t := range a.Timeouts {
 		p.Lifetime = t.ExpireAt
 	}
@@ -84,6 +90,15 @@ func (s *server) app(r *http.Request) (*frame, error) {
 		p.Requests = append(p.Requests, requestRow{q, types.Format(q.Capability)})
 	}
 	return &frame{Title: "Application " + id.String(), Here: "apps", Window: "/ui/apps/" + id.String(), Body: p}, nil
+}
+
+// seconds is a resource over time in the words of Hadoop's page: "5 MB-seconds, 1 vcore-seconds".
+func seconds(types yarn.ResourceTypes, r yarn.Resource) string {
+	text := fmt.Sprintf("%d MB-seconds, %d vcore-seconds", r.MemoryMB(), r.VCoreCount())
+	for i := 2; i < len(types); i++ {
+		text += fmt.Sprintf(", %d %s-seconds", r[i], types[i].Name)
+	}
+	return text
 }
 
 // find is an application, and the cluster without nodes, queues and counts.

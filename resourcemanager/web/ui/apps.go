@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/heddle-project/heddle/internal/webgate"
@@ -34,6 +35,7 @@ type appRow struct {
 	VCores, MemoryMB       string
 	ReservedVCores         string
 	ReservedMB             string
+	Blacklisted            string // how many nodes the application does not want
 }
 
 func (s *server) apps(r *http.Request) (*frame, error) {
@@ -102,7 +104,7 @@ func (s *server) columns(caller webgate.Caller) []column[*view.Application] {
 		{"type", "Appli&shy;cation Type", byText(func(a app) string { return a.Type })},
 		{"tags", "Appli&shy;cation Tags", byText(func(a app) string { return strings.Join(a.Tags, ", ") })},
 		{"queue", "Queue", byText(func(a app) string { return a.Queue })},
-		{"priority", "Appli&shy;cation Priority", byNumber(func(a app) int32 { return a.Priority })},
+		{"priority", "Appli&shy;cation Prio&shy;rity", byNumber(func(a app) int32 { return a.Priority })},
 		{"start", "Start&shy;Time", private(func(a app) int64 { return a.StartTime })},
 		{"launch", "Launch&shy;Time", private(func(a app) int64 { return a.LaunchTime })},
 		{"finish", "Finish&shy;Time", private(func(a app) int64 { return a.FinishTime })},
@@ -115,8 +117,14 @@ func (s *server) columns(caller webgate.Caller) []column[*view.Application] {
 		{"reserved-memory", "Re&shy;served Memory MB", has(func(u *view.Usage) int64 { return u.Reserved.MemoryMB() })},
 		{"of-queue", "% of Queue", byNumber(func(a app) float32 { return a.Usage.QueuePercent })},
 		{"of-cluster", "% of Cluster", byNumber(func(a app) float32 { return a.Usage.ClusterPercent })},
-		{"progress", "Progress", byNumber(func(a app) float32 { return a.Progress })},
+		{"progress", "Pro&shy;gress", byNumber(func(a app) float32 { return a.Progress })},
 		{"tracking", "Tracking UI", byText(func(a app) string { _, text := s.tracking(a); return text })},
+		{"blacklisted", "Black&shy;listed Nodes", private(func(a app) int64 {
+			if !live(a) {
+				return -1
+			}
+			return int64(len(a.Current().Blacklisted))
+		})},
 	}
 }
 
@@ -137,6 +145,10 @@ func (s *server) appRow(c webgate.Caller, a *view.Application) appRow {
 	u := a.Usage
 	row.Containers = number(known, int64(u.Containers))
 	row.VCores, row.MemoryMB = number(known, u.Used.VCoreCount()), number(known, u.Used.MemoryMB())
+	row.Blacklisted = "N/A"
+	if known {
+		row.Blacklisted = strconv.Itoa(len(a.Current().Blacklisted))
+	}
 	row.ReservedVCores, row.ReservedMB = number(known, u.Reserved.VCoreCount()), number(known, u.Reserved.MemoryMB())
 	return row
 }

@@ -14,15 +14,15 @@ func (t *tree) capacityValues(q *queue.Info) []pair {
 	format := t.types.Format
 	out := []pair{
 		{"Queue State", q.State.String()},
-		{"Used Capacity", percentText(c.UsedCapacity)},
+		{"Used Capacity", withPercent(format(d.Used), c.UsedCapacity)},
 		{"Configured Capacity", t.configured(own)},
 		{"Configured Max Capacity", percentText(c.MaxCapacity)},
+		{"Effective Capacity", withPercent(format(d.EffectiveMin), c.Capacity)},
+		{"Effective Max Capacity", withPercent(format(d.EffectiveMax), c.MaxCapacity)},
 		{"Absolute Used Capacity", percentText(c.AbsoluteUsed)},
 		{"Absolute Configured Capacity", percentText(c.AbsoluteCapacity)},
 		{"Absolute Configured Max Capacity", percentText(c.AbsoluteMax)},
 		{"Used Resources", format(d.Used)},
-		{"Effective Capacity", format(d.EffectiveMin)},
-		{"Effective Max Capacity", format(d.EffectiveMax)},
 	}
 	if q.Leaf {
 		out = append(out, t.leafValues(q)...)
@@ -40,6 +40,9 @@ func (t *tree) capacityValues(q *queue.Info) []pair {
 	}
 	return out
 }
+
+// withPercent is an amount and the share that it is of the queue above.
+func withPercent(amount string, part float32) string { return amount + " (" + percentText(part) + ")" }
 
 func (t *tree) configured(c *queue.Capacity) string {
 	switch c.Mode {

@@ -21,6 +21,7 @@ type metrics struct {
 	Scheduler, Types                  string
 	MinText, MaxText                  string
 	MaxPriority                       int32
+	Busy                              string // of the scheduler, in percent, which is not measured
 }
 
 // nodeCount is a column of the table of nodes.
@@ -45,6 +46,10 @@ func (s *server) metrics(ctx context.Context, c *view.Cluster) *metrics {
 		MinText:      c.ResourceTypes.Format(c.MinAllocation),
 		MaxText:      c.ResourceTypes.Format(c.MaxAllocation),
 		MaxPriority:  c.MaxAppPriority,
+		Busy:         "N/A",
+	}
+	if m.Scheduler != access.Capacity { // compat: 0 for any scheduler but the CapacityScheduler
+		m.Busy = "0"
 	}
 	m.MemoryPercent, m.CoresPercent = physical(c)
 	for _, n := range []struct {
@@ -146,7 +151,11 @@ func (s *server) nodes(r *http.Request) (*frame, error) {
 	for _, n := range chosen[p.From:p.To] {
 		body.Rows = append(body.Rows, s.nodeRow(n))
 	}
-	return &frame{Title: "Nodes of the cluster", Here: "nodes", Metrics: s.metrics(r.Context(), c), Body: body}, nil
+	title := "Nodes of the cluster"
+	if name != "" {
+		title += " (" + name + ")"
+	}
+	return &frame{Title: title, Here: "nodes", Metrics: s.metrics(r.Context(), c), Body: body}, nil
 }
 
 // nodeColumns are those of the list of nodes, in the order of Hadoop's page. Where there are opportunistic containers (O) they are told from guaranteed

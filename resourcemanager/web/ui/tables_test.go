@@ -83,7 +83,7 @@ func TestCompleted(t *testing.T) {
 
 // columnNames are those of Hadoop's table of applications that are there, in its order.
 var columnNames = strings.Split("ID|User|Name|Application Type|Application Tags|Queue|Application Priority|StartTime|LaunchTime|FinishTime|State|FinalStatus|"+
-	"Running Containers|Allocated CPU VCores|Allocated Memory MB|Reserved CPU VCores|Reserved Memory MB|% of Queue|% of Cluster|Progress|Tracking UI", "|")
+	"Running Containers|Allocated CPU VCores|Allocated Memory MB|Reserved CPU VCores|Reserved Memory MB|% of Queue|% of Cluster|Progress|Tracking UI|Blacklisted Nodes", "|")
 
 func TestColumns(t *testing.T) {
 	var names []string

@@ -16,24 +16,27 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/events"
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
+	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
 )
 
 // Source serves fixed values.
 type Source struct {
-	Picture *view.Cluster
-	Tree    *queue.Snapshot
-	Self    access.Daemon
-	Waiting map[yarn.ApplicationID]string // why applications wait
-	Taken   []view.Preemption
-	Gated   []view.Gate // of every application
-	Happens *events.Log
-	Tallied access.Tallies
-	Doing   []view.NodeActivities         // of every node and application
-	Denied  map[string]bool               // users who may view only their own applications
-	Rights  map[string]access.QueueRights // by user and path: "bob root.dev"; nil: everybody has all rights
-	Err     error                         // that every read returns, if set
+	Picture  *view.Cluster
+	Tree     *queue.Snapshot
+	Self     access.Daemon
+	Waiting  map[yarn.ApplicationID]string // why applications wait
+	Taken    []view.Preemption
+	Gated    []view.Gate // of every application
+	Happens  *events.Log
+	Tallied  access.Tallies
+	Doing    []view.NodeActivities // of every node and application
+	Before   []access.Sample
+	Settings []config.Property
+	Denied   map[string]bool               // users who may view only their own applications
+	Rights   map[string]access.QueueRights // by user and path: "bob root.dev"; nil: everybody has all rights
+	Err      error                         // that every read returns, if set
 }
 
 var _ access.Source = (*Source)(nil)
@@ -119,6 +122,14 @@ func (s *Source) AppActivities(_ context.Context, _ yarn.ApplicationID, most int
 // Tallies are those of the test.
 func (s *Source) Tallies() access.Tallies { return s.Tallied }
 
+// QueueSettings are Settings, whatever the queue.
+func (s *Source) QueueSettings(context.Context, string) ([]config.Property, error) {
+	return s.Settings, s.Err
+}
+
+// Past is Before.
+func (s *Source) Past() []access.Sample { return s.Before }
+
 // Events are those of the test.
 func (s *Source) Events() *events.Log { return s.Happens }
 
@@ -148,7 +159,8 @@ type Controller struct {
 	Most yarn.Resource      // that NewApplication returns
 	Plan []view.Reservation // that Reservations returns
 
-	Submitted []byte // by the last call of Submit
+	Submitted []byte           // by the last call of Submit
+	Fresh     access.Refreshed // that Refresh returns
 }
 
 var _ access.Controller = (*Controller)(nil)
@@ -268,6 +280,12 @@ func (c *Controller) Drain(_ context.Context, by webgate.Caller, d access.DrainR
 func (c *Controller) Undrain(_ context.Context, by webgate.Caller, nodes []yarn.NodeID) error {
 	c.note("undrain by %s: %v", by.User, nodes)
 	return c.Err
+}
+
+// Refresh notes the call and answers Fresh.
+func (c *Controller) Refresh(_ context.Context, by webgate.Caller, r access.RefreshRequest) (access.Refreshed, error) {
+	c.note("refresh by %s: %+v", by.User, r)
+	return c.Fresh, c.Err
 }
 
 // DeleteQueue notes the call.

@@ -14,11 +14,12 @@ async function request(method: string, path: string, body?: unknown, headers: Re
   try {
     answer = await fetch(path.startsWith("/") ? path : `${base}/${path}`, {
       method, headers: { Accept: "application/json", "X-XSRF-Header": "ui", ...(body === undefined ? {} : { "Content-Type": "application/json" }), ...headers },
-      body: body === undefined ? undefined : JSON.stringify(body), credentials: "same-origin",
+      body: body === undefined ? undefined : JSON.stringify(body), credentials: "same-origin", redirect: "manual",
     });
   } catch {
     throw new Failure(0, "The ResourceManager does not answer. This page asks again by itself.");
   }
+  if (answer.type === "opaqueredirect") throw new Failure(307, "This ResourceManager is a standby now. Load the page again: it leads to the active one.");
   const text = await answer.text();
   let parsed: any = text;
   try { parsed = text === "" ? {} : JSON.parse(text); } catch { /* a line of text */ }
@@ -52,15 +53,15 @@ export const useLive = () => useSyncExternalStore((f) => { live.listeners.add(f)
 export function useEvents() {
   const client = useQueryClient();
   useEffect(() => {
-    let source: EventSource | undefined, timer: number | undefined, ended = false;
+    let source: EventSource | undefined, timer: number | undefined, again: number | undefined, ended = false;
     const changed = () => { timer ??= window.setTimeout(() => { timer = undefined; void client.invalidateQueries(); }, 2000); };
-    const close = () => { source?.close(); source = undefined; setLive(false); };
+    const close = () => { window.clearTimeout(again); source?.close(); source = undefined; setLive(false); };
     const open = async () => {
-      const there = await fetch(`${base}/events`, { method: "HEAD", headers: { Accept: "text/event-stream" } }).then((r) => r.ok, () => false);
+      const there = await fetch(`${base}/events`, { method: "HEAD", headers: { Accept: "text/event-stream" }, redirect: "manual" }).then((r) => r.ok, () => false);
       if (!there || ended || source || document.hidden) return;
       source = new EventSource(`${base}/events`);
       source.onopen = () => { setLive(true); changed(); };
-      source.onerror = () => setLive(false);
+      source.onerror = () => { close(); again = window.setTimeout(seen, pause); }; // not by itself: it would follow a standby to another address
       source.onmessage = changed;
     };
     const seen = () => { if (document.hidden) close(); else void open(); };

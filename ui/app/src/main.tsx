@@ -10,11 +10,12 @@ import { Drains, NodePage, Nodes } from "./pages/nodes";
 import { Configuration } from "./pages/config";
 import { Preemptions } from "./pages/preemptions";
 import { Reservations } from "./pages/reservations";
+import { Activities } from "./pages/activities";
 import { Daemon } from "./pages/daemon";
 import "./style.css";
 
 const links: [string, string][] = [["/", "Overview"], ["/queues", "Queues"], ["/apps", "Applications"], ["/nodes", "Nodes"], ["/drains", "Drains"],
-  ["/config", "Configuration"], ["/preemptions", "Preemption"], ["/reservations", "Reservations"], ["/daemon", "Daemon"]];
+  ["/config", "Configuration"], ["/preemptions", "Preemption"], ["/reservations", "Reservations"], ["/activities", "Activities"], ["/daemon", "Daemon"]];
 
 function Content() {
   const { path } = usePlace();
@@ -30,13 +31,14 @@ function Content() {
   if (path === "/config") return <Configuration />;
   if (path === "/preemptions") return <Preemptions />;
   if (path === "/reservations") return <Reservations />;
+  if (path === "/activities") return <Activities />;
   if (path === "/daemon") return <Daemon />;
   return <Page title="Nothing here"><p>There is no page at this address. <A to="/">Overview</A></p></Page>;
 }
 
-function SignIn() {
+function SignIn({ as = "Sign in" }: { as?: string }) {
   const [name, setName] = useState("");
-  return <Action name="Sign in" title="Say who you are" confirm="Sign in" run={() => get(`session?user.name=${encodeURIComponent(name)}`)}>
+  return <Action name={as} title="Say who you are" confirm="Sign in" run={() => get(`session?user.name=${encodeURIComponent(name)}`)}>
     <Field label="User" value={name} onChange={setName} autoFocus help="As over REST with user.name: what you may do is what this user may." />
   </Action>;
 }
@@ -62,7 +64,7 @@ function Shell() {
       <span className="live" role="status">{info.error ? "▲ not connected" : live ? "● live" : "◐ every 5 s"}</span>
       {session && (session.anonymous
         ? <><span className="who" title="Nobody has signed in">{visible(session.user)}</span>{session.changes && <SignIn />}</>
-        : <span className="who">{visible(session.user)}</span>)}
+        : <><span className="who">{visible(session.user)}</span>{session.changes && <SignIn as="Change user" />}</>)}
     </header>
     <nav id="nav" aria-label="Pages" className={menu ? "open" : ""}><ul>
       {links.map(([to, text]) => <li key={to}><A to={to} aria-current={to === here ? "page" : undefined}>{text}</A></li>)}
@@ -71,7 +73,9 @@ function Shell() {
         ? <>Nothing is changed from this address, which applications' pages share. <a href={session.changesAt + window.location.pathname}>Change things here</a></>
         : <>This address, which applications' pages share, only shows. Set yarn.resourcemanager.heddle.ui.address for one from which things are changed.</>}</p>}
     </nav>
-    <main id="main" ref={main} tabIndex={-1}><Content /></main>
+    <main id="main" ref={main} tabIndex={-1}>
+      {info.data && info.data.clusterInfo.haState === "STANDBY" && <p className="problem" role="alert">This ResourceManager is a standby: what is below is no longer live. <a href={window.location.href}>Go to the active one</a></p>}
+      <Content /></main>
   </SessionContext>;
 }
 

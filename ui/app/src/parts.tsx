@@ -193,6 +193,7 @@ export function Action({ name, title, children, confirm, run, danger, done, disa
   const [state, setState] = useState<{ busy?: boolean; error?: unknown }>({});
   const client = useQueryClient();
   const act = async () => {
+    if (state.busy) return; // the button stays as it is, so that it keeps the focus
     setState({ busy: true });
     try { await run(); setState({}); setOpen(false); done?.(); void client.invalidateQueries(); } catch (error) { setState({ error }); }
   };
@@ -204,7 +205,7 @@ export function Action({ name, title, children, confirm, run, danger, done, disa
         <div className="dialog-body">{open && (typeof children === "function" ? children() : children)}{state.error !== undefined && <Problem error={state.error} />}</div>
         <div className="buttons">
           <Button className="button" onPress={() => setOpen(false)}>Cancel</Button>
-          <Button className={danger ? "button danger solid" : "button solid"} type="submit" isDisabled={state.busy}>{state.busy ? "Working…" : confirm}</Button>
+          <Button className={danger ? "button danger solid" : "button solid"} type="submit">{state.busy ? "Working…" : confirm}</Button>
         </div>
       </form>
     </Dialog></Modal></ModalOverlay>

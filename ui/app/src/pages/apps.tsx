@@ -2,6 +2,7 @@ import { useState } from "react";
 import { ago, change, count, duration, Failure, list, memory, moment, part, percent, safe, useGet, usePlace, visible } from "../lib";
 import { A, Action, Card, Choice, Facts, Field, Lines, Meter, Note, Page, Problem, QueueBar, Search, State, T, Table, useMay, Wait, Window, type Column } from "../parts";
 import { all, find } from "../queues";
+import { Logs } from "./logs";
 import { useScheduler } from "./queues";
 
 const states: [string, string][] = [["", "All states"], ["SUBMITTED,ACCEPTED,RUNNING", "Not ended"], ["ACCEPTED", "Accepted"], ["RUNNING", "Running"], ["FINISHED", "Finished"], ["FAILED", "Failed"], ["KILLED", "Killed"], ["NEW,NEW_SAVING,SUBMITTED", "New"]];
@@ -83,7 +84,7 @@ export function Application({ id }: { id: string }) {
     <Wait of={q}>{a && <>
       <p className="lead"><State of={a.state === "FINISHED" ? a.finalStatus : a.state} /> <strong><T>{a.name}</T></strong> of <T>{a.user}</T> in <A to={`/queues/${part(a.queue)}`}><T>{a.queue}</T></A></p>
       {why.error && <Problem error={why.error} />}
-      {why.data?.why.waiting && <Why w={why.data.why} />}
+      {why.data?.why.waiting && <Why w={why.data.why} id={id} />}
       <div className="cards two">
         <Card title="What it has">
           {!ended && <><Meter value={a.progress} of={100} label="Progress" /></>}
@@ -105,6 +106,7 @@ export function Application({ id }: { id: string }) {
         rows={tries.map((t) => [<T>{t.appAttemptId ?? t.id}</T>, t.appAttemptState ? <State of={t.appAttemptState} /> : "–", moment(t.startTime ?? t.startedTime), moment(t.finishedTime), t.nodeId ? <A to={`/nodes/${part(t.nodeId)}`}><T>{t.nodeId}</T></A> : "–", safe(t.logsLink) ? <a href={safe(t.logsLink)} rel="noreferrer">Logs</a> : "–"])} /></Card>
       {containers.data && <Card title="Containers" flat><Table label="Containers" heads={["Container", "Node", "Memory", "VCores", "Priority", "Started", "State", "Logs"]} empty="None runs."
         rows={list<any>(containers.data.container ?? containers.data.containers?.container).slice(0, 500).map((c) => [<T>{c.containerId}</T>, <A to={`/nodes/${part(c.nodeId)}`}><T>{c.nodeId}</T></A>, memory(c.allocatedMB), count(c.allocatedVCores), c.priority, moment(c.startedTime), <State of={c.containerState} />, safe(c.logUrl) ? <a href={safe(c.logUrl)} rel="noreferrer">Logs</a> : "–"])} /></Card>}
+      <Logs attempts={tries} containers={list<any>(containers.data?.container ?? containers.data?.containers?.container)} running={a.state === "RUNNING"} />
       {a.diagnostics && <Card title="Diagnostics"><Lines>{a.diagnostics}</Lines></Card>}
     </>}</Wait>
   </Page>;
@@ -113,7 +115,7 @@ export function Application({ id }: { id: string }) {
 const amount = (r: any) => (r ? `${memory(r.memoryMB)}, ${count(r.vCores)} vcores` : "–");
 
 /** Why it waits: the sentence, then every limit that holds it, with what would lift each. */
-function Why({ w }: { w: any }) {
+function Why({ w, id }: { w: any; id: string }) {
   const text = visible(w.reason), at = text.lastIndexOf(";"), gates = list<any>(w.gates?.gate);
   const setting = at > 0 && /^\s*yarn\./.test(text.slice(at + 1)) ? text.slice(at + 1).trim() : "";
   const helps = (g: any) => g.never ? "nothing: no node is so large" : list<any>(g.change).length > 0
@@ -123,6 +125,7 @@ function Why({ w }: { w: any }) {
     <p className="reason">{setting ? text.slice(0, at) : text}</p>
     {setting && <p>Governed by <code>{setting}</code></p>}
     {w.since > 0 && <p>Since {moment(w.since)}, {ago(w.since)}</p>}
+    <p><A to={`/activities?app=${part(id)}`}>What each node would do for it now</A></p>
     {gates.length > 0 && <Table label="Limits that hold it" heads={["Limit", "Needed", "Allowed", "Set by", "Would lift it"]}
       rows={gates.map((g) => [<T>{g.text}</T>, amount(g.needed), amount(g.limit), g.setting ? <><code><T>{g.setting}</T></code>{g.origin && <div><T>{g.origin}</T></div>}</> : "–", helps(g)])} />}
   </Card>;

@@ -27,9 +27,23 @@ export function Configuration() {
 function View({ properties }: { properties: Property[] }) {
   const [text, setText] = useState("");
   const shown = properties.filter((p) => (p.name + p.value).toLowerCase().includes(text.toLowerCase()));
-  return <Card flat><div className="filters inset"><label className="field"><span>Filter</span><input type="search" value={text} onChange={(e) => setText(e.target.value)} /></label><span className="quiet">{count(shown.length)} of {count(properties.length)} properties</span></div>
+  return <Card flat><div className="filters inset"><label className="field"><span>Filter</span><input type="search" value={text} onChange={(e) => setText(e.target.value)} /></label><span className="quiet">{count(shown.length)} of {count(properties.length)} properties</span>
+    <button type="button" className="button" onClick={() => save("capacity-scheduler.xml", asXML(properties))}>Export as XML</button></div>
     <Table label="Properties in force" heads={["Property", "Value"]} rows={shown.slice(0, 1000).map((p) => [<code><T>{p.name}</T></code>, <T>{p.value}</T>])} />
     {shown.length > 1000 && <Note>The first 1,000 are shown: filter for others.</Note>}</Card>;
+}
+
+const escapes: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
+/** The properties as a capacity-scheduler.xml. Characters that XML cannot have are left out. */
+function asXML(all: Property[]): string {
+  const text = (s: string) => s.replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, "").replace(/[&<>]/g, (c) => escapes[c]!);
+  return `<?xml version="1.0" encoding="UTF-8"?>\n<configuration>\n${all.map((p) => `  <property>\n    <name>${text(p.name)}</name>\n    <value>${text(p.value)}</value>\n  </property>\n`).join("")}</configuration>\n`;
+}
+function save(name: string, text: string) {
+  const at = URL.createObjectURL(new Blob([text], { type: "application/xml" }));
+  const link = document.createElement("a");
+  link.href = at; link.download = name; link.click();
+  window.setTimeout(() => URL.revokeObjectURL(at), 10_000);
 }
 
 function Differences({ of, label }: { of: any; label: string }) {
@@ -81,7 +95,7 @@ function Change({ now, version }: { now: Property[]; version: number }) {
   </Card>;
 }
 
-function Plan({ p }: { p: any }) {
+export function Plan({ p }: { p: any }) {
   return <>
     <h3>{p.accepted ? (list(p.finding).length ? "It would be accepted, with something worth a look" : "It would be accepted") : "It would be refused"}</h3>
     {p.refusal && <Problem error={p.refusal} />}

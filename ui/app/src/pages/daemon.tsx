@@ -2,14 +2,15 @@ import { useState } from "react";
 import { ago, count, duration, list, memory, moment, useGet } from "../lib";
 import { Card, Facts, Note, Page, State, T, Table, Wait } from "../parts";
 
+/** One bean: all of them grow with the number of queues. */
+const useBean = (name: string): any => useGet<{ beans: any[] }>(`/jmx?qry=${encodeURIComponent(name)}`).data?.beans[0] ?? {};
+
 export function Daemon() {
   const info = useGet<{ clusterInfo: any }>("info");
-  const jmx = useGet<{ beans: any[] }>("/jmx");
+  const jvm = useBean("Hadoop:service=ResourceManager,name=JvmMetrics"), loop = useBean("Hadoop:service=ResourceManager,name=LoopMetrics"), runtime = useBean("java.lang:type=Runtime"), threads = useBean("java.lang:type=Threading");
   const conf = useGet<{ properties: any[] }>("/conf?format=json", { every: false });
   const [text, setText] = useState(""), [changed, setChanged] = useState(true);
   const i = info.data?.clusterInfo;
-  const bean = (name: string) => jmx.data?.beans.find((b) => String(b.name).endsWith(`name=${name}`) || b.name === name) ?? {};
-  const jvm = bean("JvmMetrics"), loop = bean("LoopMetrics"), runtime = bean("java.lang:type=Runtime"), threads = bean("java.lang:type=Threading");
   const all = list<any>(conf.data?.properties);
   const shown = all.filter((p) => (!changed || !/-default\.xml$/.test(String(p.resource))) && (`${p.key} ${p.value}`).toLowerCase().includes(text.toLowerCase()));
   return <Page title="Daemon" light="/cluster/cluster">

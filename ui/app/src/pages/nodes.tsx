@@ -1,5 +1,6 @@
 import { useState } from "react";
 import { ago, change, count, duration, list, memory, moment, part, percent, queryOf, safe, useGet, usePlace, visible } from "../lib";
+import { Refresh } from "./refresh";
 import { A, Action, Card, Choice, Facts, Field, Lines, Meter, Note, Page, Search, State, T, Table, useMay, Wait, Window, type Column } from "../parts";
 
 const states: [string, string][] = [["", "All states"], ["RUNNING", "Running"], ["DECOMMISSIONING", "Decommissioning"], ["UNHEALTHY", "Unhealthy"], ["LOST", "Lost"], ["DECOMMISSIONED", "Decommissioned"], ["SHUTDOWN", "Shutdown"], ["REBOOTED", "Rebooted"]];
@@ -25,7 +26,7 @@ export function Nodes() {
   const may = useMay();
   const [chosen, setChosen] = useState(new Set<string>());
   const filters = { q: query.get("q") ?? "", states: query.get("states") ?? "", label: query.get("label") ?? "" };
-  return <Page title="Nodes" light="/cluster/nodes" aside={<span className="quiet" role="status">{n && (n[0] === n[1] ? `${count(n[1])} in all` : `${count(n[0])} of ${count(n[1])}`)}</span>}>
+  return <Page title="Nodes" light="/cluster/nodes" aside={<><span className="quiet" role="status">{n && (n[0] === n[1] ? `${count(n[1])} in all` : `${count(n[0])} of ${count(n[1])}`)}</span><Refresh what="nodes" /></>}>
     <div className="filters"><Search name="q" label="Node, rack or health" /><Choice name="states" label="State" options={states} /><Search name="label" label="Label" />
       {may && <Drain nodes={[...chosen]} done={() => setChosen(new Set())} />}</div>
     <Heat filters={filters} />
@@ -73,6 +74,7 @@ export function NodePage({ id }: { id: string }) {
         <Card title="What it is"><Facts>{[["Version", <T>{n.version}</T>], ["Labels", <T>{list(n.nodeLabels).join(", ") || "none"}</T>], ["Last health report", ago(n.lastHealthUpdate)], ["Opportunistic containers", `${count(n.numRunningOpportContainers)} run, ${count(n.numQueuedContainers)} wait`],
           ["Its own pages", pages ? <a href={pages} rel="noreferrer"><T>{n.nodeHTTPAddress}</T></a> : "–"]]}</Facts></Card>
       </div>
+      <p><A to={`/activities?node=${part(id)}`}>What the scheduler would do with this node now</A></p>
       {n.healthReport && <Card title="Health"><Lines>{n.healthReport}</Lines></Card>}
       {d && (d.requestedBy !== undefined || d.phase) && <DrainCard d={d} />}
     </>}</Wait>
@@ -89,6 +91,7 @@ function DrainCard({ d }: { d: any }) {
 }
 const drainFacts = (d: any): [React.ReactNode, React.ReactNode][] => [["Phase", <T>{d.phase || "–"}</T>], ["Asked for by", <><T>{d.requestedBy || "the list of nodes"}</T>, {moment(d.requestedAt)}</>], ["Reason", <T>{d.reason || "none given"}</T>],
   ["Deadline", d.deadline ? `${moment(d.deadline)}, in ${duration(d.secondsLeft * 1000)}` : "none"], ["Likely to leave in", d.estimatedSeconds === undefined ? "not known" : duration(d.estimatedSeconds * 1000)], ["Waits for", `${count(d.containers)} containers of ${count(d.applications)} applications`],
+  ["Output of ended containers", "is served by the node until it leaves; reducers that come later run maps again"],
   ["Work lost if it left now", `${count(Math.round((d.lostMemorySeconds ?? 0) / 3600 / 1024))} GiB-hours`]];
 
 export function Drains() {

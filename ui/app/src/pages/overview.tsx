@@ -20,6 +20,7 @@ export function Overview() {
   const info = useGet<{ clusterInfo: any }>("info");
   const waiting = useGet<{ appList: any }>("app-list?waiting=true&sort=started&order=asc&limit=8");
   const ill = useGet<{ nodeList: any }>("node-list?states=UNHEALTHY,LOST&limit=8");
+  const past = useGet<{ metricsPast: any }>("metrics/past", { every: 60_000 });
   const [, redraw] = useState(0);
   useEffect(() => {
     if (!m) return;
@@ -27,6 +28,7 @@ export function Overview() {
     if (samples.length > 2000) samples.shift();
     redraw((n) => n + 1);
   }, [query.dataUpdatedAt]);
+  const day = withPast(list<any>(past.data?.metricsPast.sample));
   const s = scheduler.data && schedulerOf(scheduler.data.scheduler.schedulerInfo, "", total);
   const i = info.data?.clusterInfo;
   const nodeStates: [string, number, string][] = m ? [["RUNNING", m.activeNodes, "RUNNING"], ["DECOMMISSIONING", m.decommissioningNodes, "DECOMMISSIONING"], ["UNHEALTHY", m.unhealthyNodes, "UNHEALTHY"], ["LOST", m.lostNodes, "LOST"], ["DECOMMISSIONED", m.decommissionedNodes, "DECOMMISSIONED"], ["SHUTDOWN", m.shutdownNodes, "SHUTDOWN"]] : [];
@@ -39,15 +41,15 @@ export function Overview() {
         <Card title="Applications"><ul className="states">{appStates.map(([state, n]) => <li key={state}><A to={`/apps?states=${state}`}><State of={state} /><b>{count(n)}</b></A></li>)}</ul></Card>
         <Card title="Nodes"><ul className="states">{nodeStates.filter(([, n], k) => k < 4 || n > 0).map(([state, n]) => <li key={state}><A to={`/nodes?states=${state}`}><State of={state} /><b>{count(n)}</b></A></li>)}</ul></Card>
       </div>
-      <Attention info={i} ill={ill.data?.nodeList} />
+      <Attention info={i} ill={ill.data?.nodeList} stuck={list<any>(waiting.data?.appList.app)} />
       <div className="cards two">
         <Card title="Queues" aside={<A to="/queues">All queues</A>}>
           {s && <><ul className="qlist">{(s.root.children.length ? s.root.children : [s.root]).map((q) => <li key={q.path}>
             <A to={`/queues/${encodeURIComponent(q.path)}`}><T>{q.name}</T></A><QueueBar queue={q} resource="memory" scale={total.memory} /><span className="n">{memory(q.used.memory)}</span>
           </li>)}</ul><Legend /></>}
         </Card>
-        <Card title="Memory since this page was opened"><Chart label="Memory used and pending over time" times={samples.map((x) => x.t)} format={memory}
-          series={[{ name: "used", color: "--used", values: samples.map((x) => x.used) }, { name: "pending", color: "--pending", values: samples.map((x) => x.pending) }]} /></Card>
+        <Card title="Memory in the last 24 hours"><Chart label="Memory used and pending over time" times={day.map((x) => x.t)} format={memory}
+          series={[{ name: "used", color: "--used", values: day.map((x) => x.used) }, { name: "pending", color: "--pending", values: day.map((x) => x.pending) }]} /></Card>
       </div>
       <div className="cards two">
         <Card title="Waiting the longest" aside={<A to="/apps?states=ACCEPTED&sort=started">All that wait</A>} flat>
@@ -55,7 +57,7 @@ export function Overview() {
             rows={list<any>(waiting.data?.appList.app).map((a) => [<A to={`/apps/${a.id}`}>{a.id}</A>, <T>{a.user}</T>, <T>{a.queue}</T>, a.started ? ago(a.started).replace(" ago", "") : "–"])} />
         </Card>
         <Card title="This ResourceManager" aside={<A to="/daemon">Daemon</A>}>
-          {i && <Facts>{[["Started", ago(i.startedOn)], ["Role", <State of={i.haState} />], ["Scheduler", visibleType(about.data?.scheduler?.schedulerType)], ["State store", <T>{String(i.rmStateStoreName).split(".").pop()}</T>],
+          {i && <Facts>{[["Started", ago(i.startedOn)], ["Role", <State of={i.haState} />], ["Term", i.id], ["Scheduler", visibleType(about.data?.scheduler?.schedulerType)], ["State store", <T>{String(i.rmStateStoreName).split(".").pop()}</T>],
             ["Records set aside", i.heddleRecordsSetAside ? count(i.heddleRecordsSetAside) : "none"], ["Largest container", about.data ? `${memory(about.data.scheduler.maximumAllocation.memory)}, ${count(about.data.scheduler.maximumAllocation.vCores)} vcores` : "–"]]}</Facts>}
         </Card>
       </div>
@@ -72,10 +74,19 @@ function Total({ title, used, reserved, pending, total, physical, say }: { title
   </Card>;
 }
 
-function Attention({ info, ill }: { info: any; ill: any }) {
+/** What the server remembers, and after it what this page has seen since. */
+function withPast(before: any[]): Sample[] {
+  const own = samples[0]?.t ?? Infinity;
+  return [...before.map((x) => ({ t: Math.round(x.time / 1000), used: x.usedMB, pending: x.pendingMB, running: x.appsRunning, waiting: x.appsWaiting })).filter((x) => x.t < own), ...samples];
+}
+
+const stuckAfter = 3600_000;
+function Attention({ info, ill, stuck }: { info: any; ill: any; stuck: any[] }) {
   const said: React.ReactNode[] = list<any>(ill?.node).map((n) => <><A to={`/nodes/${encodeURIComponent(n.id)}`}>{n.id}</A> is {String(n.state).toLowerCase()}{n.health ? <>: <T>{n.health}</T></> : ""}</>);
   if (info?.heddleRecordsSetAside) said.push(<>{info.heddleRecordsSetAside} records of the state store could not be used; <A to="/daemon">which and why</A></>);
   if (info?.heddleAllocationFileProblem) said.push(<>The allocation file is not in force: <T>{info.heddleAllocationFileProblem}</T></>);
+  for (const a of stuck.filter((x) => x.started && Date.now() - x.started > stuckAfter).slice(0, 3)) said.push(<><A to={`/apps/${a.id}`}>{a.id}</A> of <T>{a.user}</T> has waited for {ago(a.started).replace(" ago", "")}</>);
+  if (info?.heddleStandbyCopy && !info.heddleStandbyCopy.whole) said.push(<>The copy of the state store is not whole: <T>{info.heddleStandbyCopy.why}</T></>);
   if (said.length === 0) return null;
   return <Card title="Needs attention" className="attention"><ul>{said.map((x, k) => <li key={k}>{x}</li>)}</ul></Card>;
 }

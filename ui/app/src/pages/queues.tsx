@@ -1,6 +1,7 @@
 import { useContext, useState } from "react";
 import { Button, Tree, TreeItem, TreeItemContent } from "react-aria-components";
 import { amount, count, go, list, memory, percent, useGet, usePlace, visible } from "../lib";
+import { Refresh } from "./refresh";
 import { A, Action, Card, Choice, Facts, Legend, Note, Page, QueueBar, SessionContext, State, T, Table, useMay, Wait } from "../parts";
 import { all, find, schedulerOf, type Queue, type Res, type Scheduler } from "../queues";
 import { useTotals } from "./overview";
@@ -25,7 +26,7 @@ function Switches({ scheduler }: { scheduler: Scheduler }) {
 export function Queues() {
   const { query, scheduler, total } = useScheduler();
   const resource = useResource();
-  return <Page title="Queues" light="/cluster/scheduler">
+  return <Page title="Queues" light="/cluster/scheduler" aside={<Refresh what="queues" />}>
     <Wait of={query}>{scheduler && <>
       <Switches scheduler={scheduler} />
       <Card flat><QueueTree scheduler={scheduler} resource={resource} scale={scheduler.root.max[resource] || total[resource]} /></Card>
@@ -64,7 +65,8 @@ function row(q: Queue, resource: keyof Res, scale: number, depth: number): React
 }
 
 /** Where a value of the CapacityScheduler's configuration comes from: the queue's own property, an ancestor's, the whole cluster's or the default. */
-function source(values: Map<string, string> | undefined, path: string, name: string, inherited: boolean, global?: string): [string, string] | undefined {
+interface Setting { value: string; origin?: string }
+function source(values: Map<string, Setting> | undefined, path: string, name: string, inherited: boolean, global?: string): [string, string] | undefined {
   if (!values) return undefined;
   const own = `yarn.scheduler.capacity.${path}.${name}`;
   if (values.has(own)) return ["own", own];
@@ -81,13 +83,14 @@ export function QueuePage({ path }: { path: string }) {
   const { query, scheduler, total } = useScheduler();
   const resource = useResource();
   const session = useContext(SessionContext);
-  const conf = useGet<{ configuration?: any; property?: any }>(scheduler?.kind === "capacity" ? "scheduler-conf" : null, { every: 30_000 });
+  const conf = useGet<{ queueSettings: any }>(scheduler?.kind === "capacity" ? `queues/${encodeURIComponent(path)}/settings` : null, { every: 30_000 });
+  const dynamic = useGet<any>(scheduler?.kind === "fair" ? `queues/${path.split(".").map(encodeURIComponent).join(".")}` : null, { every: 30_000 });
   const access = useGet<any>(session ? `queues/${encodeURIComponent(path)}/access?user=${encodeURIComponent(session.user)}` : null, { every: false });
   const apps = useGet<{ appList: any }>(`app-list?queue=${encodeURIComponent(path)}&states=SUBMITTED,ACCEPTED,RUNNING&limit=20`);
   const q = scheduler && find(scheduler.root, path);
-  const properties = list<any>((conf.data as any)?.property ?? conf.data?.configuration?.property);
-  const values = conf.data && !conf.error ? new Map<string, string>(properties.map((p) => [String(p.name), String(p.value)])) : undefined;
-  return <Page title={<>Queue <T>{path}</T></>} light="/cluster/scheduler" aside={q && q.leaf && scheduler.kind === "capacity" ? <StopStart q={q} /> : undefined}>
+  const values = conf.data && !conf.error ? new Map<string, Setting>(list<any>(conf.data.queueSettings.property).map((p) => [String(p.name), { value: String(p.value), origin: p.origin }])) : undefined;
+  const kept = list<any>(dynamic.data?.queue ?? dynamic.data?.queues?.queue)[0] ?? dynamic.data?.queue;
+  return <Page title={<>Queue <T>{path}</T></>} light="/cluster/scheduler" aside={q && (q.leaf && scheduler.kind === "capacity" ? <StopStart q={q} /> : kept?.deletable ? <Delete path={q.path} /> : undefined)}>
     <Wait of={query}>{scheduler && !q && <Note>There is no queue <T>{path}</T>. <A to="/queues">All queues</A></Note>}{scheduler && q && <>
       <p className="crumbs">{crumbs(q).map((p) => <span key={p.path}><A to={`/queues/${encodeURIComponent(p.path)}`}><T>{p.name}</T></A> › </span>)}<State of={q.state} /></p>
       <Switches scheduler={scheduler} />
@@ -104,8 +107,13 @@ export function QueuePage({ path }: { path: string }) {
         <Card title="Rights" flat><Table label="Access lists" heads={["Right", "Who"]} rows={[...list<any>(q.raw.queueAcls?.queueAcl).map((x) => [<T>{x.accessType}</T>, x.accessControlList?.trim() ? <T>{x.accessControlList}</T> : "nobody but administrators"]),
           ...(access.data && session ? [[<>You, <T>{session.user}</T></>, rights(access.data)]] : [])]} empty="This scheduler shows no access lists." /></Card>
       </div>
+      {scheduler.kind === "fair" && <Card title="Limits"><Facts>{[["Min Resources", both(q.raw.minResources)], ["Max Resources", both(q.raw.maxResources)], ["Max Running Applications", count(q.raw.maxApps)], ["Largest container", both(q.raw.maxContainerAllocation)],
+        ["Scheduling Policy", <T>{q.raw.schedulingPolicy}</T>], ["Preemption", q.raw.preemptable ? "enabled" : "disabled"],
+        ...(kept?.dynamic !== undefined ? [["Made by", kept.dynamic ? "an application; the allocation file does not name it" : "the allocation file"] as [React.ReactNode, React.ReactNode]] : []),
+        ...(kept?.keptBecause ? [["Not deleted, because", <T>{kept.keptBecause}</T>] as [React.ReactNode, React.ReactNode]] : [])]}</Facts>
+        <Note>They are in the allocation file. <A to="/daemon">Which it is</A></Note></Card>}
       {scheduler.kind === "capacity" && <Card title="Limits, and where they come from" flat>
-        <Table label="Limits" heads={["Limit", "Value", "Source", "Property"]} rows={limits(q, values)} />
+        <Table label="Limits" heads={["Limit", "Value", "Source", "Property", "Written at"]} rows={limits(q, values)} />
         {conf.error && <Note>The properties behind the limits are not shown: {visible(conf.error.message)}</Note>}
       </Card>}
     </>}</Wait>
@@ -117,11 +125,11 @@ function rights(a: any): string {
 }
 function crumbs(q: Queue): Queue[] { const out: Queue[] = []; for (let p = q.parent; p; p = p.parent) out.unshift(p); return out; }
 
-function limits(q: Queue, values: Map<string, string> | undefined): React.ReactNode[][] {
+function limits(q: Queue, values: Map<string, Setting> | undefined): React.ReactNode[][] {
   const r = q.raw, rows: React.ReactNode[][] = [];
   const add = (name: string, value: React.ReactNode, property: string, inherited = false, global?: string) => {
     const from = source(values, q.path, property, inherited, global);
-    rows.push([name, value, from ? visible(from[0]) : "–", from ? <code>{visible(from[1])}</code> : "–"]);
+    rows.push([name, value, from ? visible(from[0]) : "–", from ? <code>{visible(from[1])}</code> : "–", from && values?.get(from[1])?.origin ? <T>{values.get(from[1])!.origin}</T> : "–"]);
   };
   add("Configured capacity", r.weight >= 0 ? `weight ${r.weight}` : percent(r.capacity, 1), "capacity");
   add("Absolute capacity", percent(r.absoluteCapacity ?? r.capacity, 1), "capacity");
@@ -143,6 +151,14 @@ function limits(q: Queue, values: Map<string, string> | undefined): React.ReactN
   add("Node labels", <T>{list(r.nodeLabels).join(", ") || "none"}</T>, "accessible-node-labels", true);
   add("Queue priority", r.queuePriority, "priority");
   return rows;
+}
+
+function Delete({ path }: { path: string }) {
+  const may = useMay();
+  if (!may) return null;
+  return <Action name="Delete queue" title={`Delete ${visible(path)}`} confirm="Delete" danger done={() => go("/ui/queues")} run={() => change("DELETE", `queues/${path.split(".").map(encodeURIComponent).join(".")}`)}>
+    <p>The queue is empty and the allocation file does not name it. It is made again when an application names it.</p>
+  </Action>;
 }
 
 function StopStart({ q }: { q: Queue }) {
