@@ -14,6 +14,9 @@ const (
 	clockChange = 200
 )
 
+// clocksBack is in how many of a hundred starts the machine's clock has been set back before.
+const clocksBack = 5
+
 // Times of ResourceManagers.
 const (
 	session    = 4_000 // milliseconds: of the election

@@ -48,6 +48,18 @@ var (
 	largest = nodeSize
 )
 
+// silent sees that a node that has not called for too long counts as lost.
+func (t *term) silent() {
+	for id, at := range t.heard { //tidy:unordered one message of several
+		switch t.nodes[id] {
+		case yarn.NodeRunning.String(), yarn.NodeUnhealthy.String(), yarn.NodeDecommissioning.String():
+			if since := t.c.now.Mono - at; since >= nodeExpiry && !t.over {
+				t.c.fail("%s: node %s has not called for %d ms, and is %s", t, id, since, t.nodes[id])
+			}
+		}
+	}
+}
+
 // ordered enters that an order to drain is in force, unless somebody has begun to take one back meanwhile.
 func (t *term) ordered(cmd engine.DrainNodes, seq uint64) {
 	for _, name := range cmd.Nodes {

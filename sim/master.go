@@ -127,6 +127,7 @@ func (m *master) again() {
 	m.registered, m.responseID, m.resend, m.asked, m.restarted = false, 0, nil, false, true
 	clear(m.told)
 	m.calmed = false
+	m.connections++
 }
 
 // giveUp forgets containers of which the master may never hear: no node has them, so

@@ -25,6 +25,8 @@ type caller struct {
 	at   int   // the one that it talks to
 	node *node // whose network it uses; nil: none of its own
 	busy bool  // a call is under way
+
+	connections int // a master that has to register again opens another one: what it had sent before does not arrive any more
 }
 
 // command makes a command for a ticket. Each delivery gets one of its own, since the engine may change it.
@@ -78,14 +80,14 @@ func (x *caller) call(cmd command, answer func(any, *engine.Error), lost func())
 	case is(lateRequests):
 		c.Done["late requests"]++
 		c.after(patience, gone)
-		d.lately(func() { d.deliver(cmd, done, nil) })
+		d.lately(x, func() { d.deliver(cmd, done, nil) })
 	case is(lateAnswers):
 		c.Done["late answers"]++
 		c.after(patience, gone)
 		d.deliver(cmd, func(v any, err *engine.Error) { c.late(func() { done(v, err) }) }, nil)
 	case is(repeats):
 		c.Done["repeated requests"]++
-		d.lately(func() { d.deliver(cmd, nil, nil) })
+		d.lately(x, func() { d.deliver(cmd, nil, nil) })
 		fallthrough
 	default:
 		if d.paused > c.Steps {
@@ -102,10 +104,10 @@ func (x *caller) ask(cmd command, answer func(any, *engine.Error)) { x.call(cmd,
 func (x *caller) cut(d *daemon) bool { return x.node != nil && x.node.cut[d.index] }
 
 // lately has a request arrive late. Its connection ends with the term.
-func (d *daemon) lately(do func()) {
-	t := d.term
+func (d *daemon) lately(x *caller, do func()) {
+	t, over := d.term, x.connections
 	d.c.late(func() {
-		if t != nil && d.term == t {
+		if t != nil && d.term == t && x.connections == over {
 			do()
 		}
 	})

@@ -91,6 +91,9 @@ func (c *Cluster) lead(d *daemon) {
 	t := &term{c: c, d: d, epoch: snapshot.Epoch, store: s, poison: map[uint64]bool{}, waiting: map[engine.Ticket]*question{},
 		beats: map[yarn.NodeID]*engine.HeartbeatReply{}, answered: map[yarn.AttemptID]*engine.AllocateReply{}, reader: newReader(), known: newKnown()}
 	c.owner, c.Terms = t, c.Terms+1
+	if n := len(snapshot.Applications); n > 0 && c.chance(clocksBack) { // to the very moment of an earlier start
+		d.skew = snapshot.Applications[c.rng.IntN(n)].ID.ClusterTimestamp - c.now.Wall
+	}
 	if err := t.build(snapshot.Started(c.now.Wall + d.skew)); err != nil {
 		c.fail("%v", err)
 		return
@@ -219,6 +222,7 @@ func (t *term) step() {
 	if due, ok := t.engine.NextDue(); ok && due <= t.now().Mono {
 		t.post(posted{cmd: engine.Tick{}})
 	}
+	t.silent()
 	if !t.over {
 		t.commit()
 	}
