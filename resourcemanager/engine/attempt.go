@@ -100,6 +100,7 @@ func (e *Engine) enterAttempt(t *attempt) {
 // masterGranted: the scheduler has found room for the master.
 func (e *Engine) masterGranted(t *attempt, c *container) {
 	t.master, t.masterID, t.masterNode = c, c.id, c.node
+	e.waitOver(t.app)
 	e.acquire(c)
 	e.attemptTo(t, yarn.AttemptAllocatedSaving)
 	e.save(state.Put(e.attemptRecord(t)), saved{attempt: t, what: savedNewAttempt})

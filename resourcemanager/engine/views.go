@@ -275,7 +275,7 @@ func (e *Engine) viewUsage(a *application, v *view.Application) {
 	v.Usage.Used, v.Usage.Reserved, v.Usage.Pending, v.Usage.AMUsed = u.Used, u.Reserved, u.Pending, got.AM
 	if u.PendingCount > 0 {
 		for _, w := range e.sched.Wanted(a.ref, view.MaxWanted) {
-			v.Wanted = append(v.Wanted, view.Wanted(w))
+			v.Wanted = append(v.Wanted, view.Wanted{Size: w.Size, Count: w.Count, Label: w.Label})
 		}
 	}
 	v.Usage.ClusterPercent = 100 * e.share(u.Used, e.sched.ClusterTotal())

@@ -41,7 +41,7 @@ func beans(ctx context.Context, s access.Source) []introspect.Bean {
 		q := &c.Queues.Queues[i]
 		out = append(out, queueBean(c, q, counts[q.Path]))
 	}
-	return out
+	return append(out, waitBeans(ctx, s)...)
 }
 
 func clusterBean(c *view.Cluster) introspect.Bean {
