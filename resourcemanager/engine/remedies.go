@@ -93,7 +93,9 @@ func (e *Engine) acts(a *application, x scheduler.Act) (text, command string) {
 	case core.Refresh:
 		return "the configuration of the queues is applied once more", "yarn rmadmin -refreshQueues"
 	case core.Restore:
-		return "the queue " + x.Subject + " comes back into the configuration", ""
+		return "the queue " + x.Subject + " comes back into the configuration, and the application is moved there", "yarn application -appId " + a.sub.ID.String() + " -changeQueue " + x.Subject
+	case core.MoveApp:
+		return "the application is moved to a queue such as " + x.Subject, "yarn application -appId " + a.sub.ID.String() + " -changeQueue " + x.Subject
 	case core.Relax:
 		return "its master lets other nodes do (relaxLocality), or asks for others", ""
 	case core.Unavoid:

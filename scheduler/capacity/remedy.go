@@ -43,7 +43,7 @@ func (s *Scheduler) Remedy(ref AppRef, why yarn.Reason) core.Remedy {
 	case fit.ReservationsEnough:
 		return s.reservedElsewhere(a, why)
 	case fit.QueueRemoved:
-		return core.Remedy{Act: core.Act{Do: core.Restore, Subject: why.Subject}}
+		return core.Remedy{Act: s.otherQueue(a)}
 	case fit.OtherList:
 		return core.Remedy{Act: s.MoreNodes(why.Subject, a.Label, a.wait.Size), Settings: []core.Setting{{Name: settingOf(a.queue, "", "ordering-policy"), Value: "fifo"}}}
 	case fit.UserUnknown:
@@ -65,6 +65,19 @@ func (s *Scheduler) Remedy(ref AppRef, why yarn.Reason) core.Remedy {
 		return r
 	}
 	return s.Core.Remedy(ref, why)
+}
+
+// otherQueue is a leaf to which an application can be moved whose own is not in the tree any more, or else the own one.
+func (s *Scheduler) otherQueue(a *app) core.Act {
+	for _, q := range s.tree.Queues {
+		if q == nil || !q.Leaf {
+			continue
+		}
+		if _, why := s.MoveTarget(&a.App, q.Path, false); why.OK() {
+			return core.Act{Do: core.MoveApp, Subject: q.Path}
+		}
+	}
+	return core.Act{Do: core.Restore, Subject: a.queue.Path}
 }
 
 // masters are the applications of the leaf, or of one of its users, whose masters count in its share of them.
@@ -256,6 +269,9 @@ func (s *Scheduler) roomInQueue(a *app, why yarn.Reason) core.Remedy {
 		return r
 	}
 	size := sizeIn(a, p)
+	if keys := a.Wants.Keys(); none(size) && len(keys) > 0 { // it asks for nothing in that partition
+		return core.Remedy{Act: s.MoreNodes(s.Books.Partition(p).Name, keys[0].Label, keys[0].Any.Size)}
+	}
 	if !r.Room && !none(size) { // what is used has reached the limit: the next container has to fit
 		with := q.Ledger[p].Used.Add(size)
 		r = s.LackOf(yarn.Reason{Needed: with, Limit: why.Limit})

@@ -53,7 +53,8 @@ const (
 	ResizeNode Deed = "resize-node"           // Subject to Size
 	UseNode    Deed = "use-node"              // Subject takes containers again
 	Refresh    Deed = "refresh-queues"        // the configuration is applied once more
-	Restore    Deed = "restore-queue"         // Subject comes back into the configuration
+	MoveApp    Deed = "move-application"      // this one to queue Subject
+	Restore    Deed = "restore-queue"         // Subject comes back into the configuration, and the application is moved there
 	Relax      Deed = "relax-locality"        // the master asks for other places, or lets any do
 	Unavoid    Deed = "remove-from-blacklist" // Subject, by the application
 	AskLess    Deed = "ask-for-less"          // the master withdraws, or asks for less

@@ -167,6 +167,84 @@ app x user=ann queue=a
 beat h2
 
 ask x 1 1024x1 label=p`},
+	{name: "partition of others", app: "x", code: fit.PartitionDenied, want: "label-node h2:8041", setup: strings.Replace(capacityHead, "max=8192x8", "max=8192x8 labels=p", 1) + `root.accessible-node-labels.p.capacity=100
+root.a.accessible-node-labels= 
+root.b.accessible-node-labels=p
+root.b.accessible-node-labels.p.capacity=100
+
+node h1 1024x8
+
+node h2 8192x8 label=p
+
+app x user=ann queue=a
+
+beat h1
+
+ask x 1 1024x1`},
+	{name: "partition that the queue has lost", app: "x", code: fit.PartitionDenied, want: "root.a.accessible-node-labels=p", setup: strings.Replace(capacityHead, "max=8192x8", "max=8192x8 labels=p", 1) + `root.accessible-node-labels.p.capacity=100
+root.a.accessible-node-labels=p
+root.a.accessible-node-labels.p.capacity=100
+
+node h1 1024x8
+
+node h2 8192x8 label=p
+
+app x user=ann queue=a
+
+beat h1
+
+ask x 1 1024x1 label=p
+
+` + strings.Replace(capacityHead, "max=8192x8", "max=8192x8 labels=p", 1) + `root.accessible-node-labels.p.capacity=100
+root.a.accessible-node-labels= 
+root.a.accessible-node-labels.p.capacity=100`},
+	{name: "queue that is gone", app: "x", code: fit.QueueRemoved, want: "restore-queue root.a", setup: capacityHead + `root.state=RUNNING
+root.a.state=RUNNING
+
+node h1 8192x8
+
+app x user=ann queue=a
+
+beat h1
+
+ask x 1 1024x1
+
+` + capacityHead + `root.state=STOPPED
+
+` + strings.Replace(capacityHead, "root.a.user-limit-factor=10\n", "", 1) + `root.state=STOPPED
+root.a.queues=k
+root.a.k.capacity=100`},
+	{name: "list of others", app: "x", code: fit.OtherList, want: "root.a.ordering-policy=fifo", setup: strings.Replace(capacityHead, "max=8192x8", "max=8192x8 labels=p?", 1) + `root.accessible-node-labels.p.capacity=100
+root.a.accessible-node-labels=p
+root.b.accessible-node-labels=p
+root.a.accessible-node-labels.p.capacity=50
+root.b.accessible-node-labels.p.capacity=50
+root.a.ordering-policy=fifo-with-partitions
+root.a.ordering-policy.exclusive-enforced-partitions=p
+
+node h2 2048x8
+
+app x user=ann queue=a
+
+beat h2
+
+node h1 8192x8 label=p
+
+ask x 1 1024x1 label=p`},
+	{name: "queue that is gone, and another one", app: "x", code: fit.QueueRemoved, want: "move-application root.b", setup: capacityHead + `
+node h1 8192x8
+
+app x user=ann queue=a
+
+beat h1
+
+ask x 1 1024x1
+
+` + capacityHead + `root.a.state=STOPPED
+
+` + capacityHead + `root.a.state=STOPPED
+root.a.queues=k
+root.a.k.capacity=100`},
 	{name: "node full", app: "x", code: fit.NodeFull, want: "free 3072", setup: capacityHead + `
 node h1 4096x8
 
@@ -558,4 +636,22 @@ app x user=ann queue=default`},
 node h1 2048x8
 
 app x user=ann queue=default`},
+}
+
+// elsewhere are the codes of which no case is here, and why not.
+var elsewhere = map[yarn.Code]string{
+	fit.NothingAsked:    "it waits for nothing",
+	fit.NotActivated:    "the state passes within one call; TestWhoWaitsKnowsWhy of capacity",
+	fit.HeldBack:        "as in Apache, in states that are drawn; TestWhoWaitsKnowsWhy of capacity",
+	fit.UserUnknown:     "as in Apache, in states that are drawn; TestWhoWaitsKnowsWhy of capacity",
+	fit.NothingFree:     "of headrooms",
+	fit.PreemptionWaits: "resourcemanager/engine TestPreemptionIsAGate",
+	fit.NoNodeQueue:     "of opportunistic containers, in resourcemanager/engine",
+	fit.NodeQueuesFull:  "likewise",
+	fit.NextCall:        "likewise",
+	fit.GangGathers:     "of gangs, in resourcemanager/engine",
+	fit.GangSmall:       "likewise",
+	fit.GangRests:       "likewise",
+	fit.GangInLine:      "likewise",
+	fit.GangNever:       "likewise",
 }

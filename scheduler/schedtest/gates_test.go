@@ -1,8 +1,12 @@
 package schedtest
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -16,16 +20,19 @@ import (
 type site struct {
 	*testing.T
 	*runner
-	head string // the last command queues
+	head  string // the last command queues
+	first string // and the first one
 }
 
 func (s *site) play(command string) {
 	s.Helper()
 	if strings.HasPrefix(command, "queues") {
-		s.head = command
+		if s.head = command; s.first == "" {
+			s.first = command
+		}
 	}
 	for _, line := range s.run(command) {
-		if strings.HasPrefix(line, "error") || strings.HasPrefix(command, "ask") || strings.HasPrefix(command, "queues") && !strings.HasPrefix(line, "note") {
+		if strings.HasPrefix(line, "error") || strings.HasPrefix(command, "ask") || strings.HasPrefix(command, "move") || strings.HasPrefix(command, "queues") && !strings.HasPrefix(line, "note") {
 			s.Fatalf("%s: %s", command, line)
 		}
 	}
@@ -66,6 +73,32 @@ func TestChangesThatGatesName(t *testing.T) {
 				t.Error(bad)
 			}
 		})
+	}
+}
+
+// TestEveryGateHasACase: each code of package fit for what waits has a case, or stands in elsewhere.
+func TestEveryGateHasACase(t *testing.T) {
+	f, err := parser.ParseFile(token.NewFileSet(), "../fit/codes.go", nil, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, d := range f.Decls {
+		block, ok := d.(*ast.GenDecl)
+		if !ok || block.Doc == nil || !strings.Contains(block.Doc.Text(), "something waits") {
+			continue
+		}
+		for _, s := range block.Specs {
+			text, _ := strconv.Unquote(s.(*ast.ValueSpec).Values[0].(*ast.BasicLit).Value)
+			code := yarn.Code(text)
+			found++
+			if has := slices.ContainsFunc(gateCases, func(c gateCase) bool { return c.code == code }); has == (elsewhere[code] != "") {
+				t.Errorf("%s: there is a case: %v; elsewhere: %q", code, has, elsewhere[code])
+			}
+		}
+	}
+	if found < 30 {
+		t.Errorf("%d codes", found)
 	}
 }
 
@@ -122,6 +155,11 @@ func (s *site) follow(a *runApp, r *scheduler.Remedy) string {
 		s.s.SetNodeAccepting(s.named(x.Subject), true)
 	case core.Refresh:
 		s.play(s.head)
+	case core.Restore:
+		s.play(s.first)
+		s.play("move " + a.name + " " + x.Subject)
+	case core.MoveApp:
+		s.play("move " + a.name + " " + x.Subject)
 	case core.Relax:
 		s.play("ask " + a.name + " 0 1024x1")
 		s.play("ask " + a.name + " 1 1024x1")
