@@ -218,3 +218,18 @@ func TestNeverIsTheFirstWord(t *testing.T) {
 		t.Errorf("%+v", g)
 	}
 }
+
+// BenchmarkObserveWaits is a round while 10,000 applications wait for the share of masters.
+func BenchmarkObserveWaits(b *testing.B) {
+	r := newRig(b, settings(), config.Property{Name: "root.default.maximum-am-resource-percent", Value: "0.1"}, config.Property{Name: "maximum-applications", Value: "100000"})
+	r.join("h1", 65536)
+	for i := range int32(10_000) {
+		r.submitFor(i+1, "ann", "default", 1024)
+	}
+	b.ResetTimer()
+	b.ReportAllocs()
+	for range b.N {
+		r.pass(1000)
+		r.e.ObserveWaits(r.now)
+	}
+}

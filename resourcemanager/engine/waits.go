@@ -51,8 +51,8 @@ const (
 	OtherQueues = "(other queues)"
 	OtherUsers  = "(other users)"
 
-	waitLooks = 20_000 // applications that a round looks at
-	waitCost  = 2000   // reasons that it asks for, one that takes a walk counted as walkCost
+	waitLooks = 5000 // applications that a round looks at
+	waitCost  = 500  // reasons that it asks for, one that takes a walk counted as walkCost
 	walkCost  = 20
 )
 
@@ -208,7 +208,11 @@ func (e *Engine) ObserveWaits(now yarn.Now) {
 			w.next = 0
 		}
 		a := e.byRef[w.next]
-		if a == nil {
+		switch {
+		case a == nil:
+			continue
+		case !e.asks(a):
+			w.forget(a.ref)
 			continue
 		}
 		cost++
@@ -221,6 +225,15 @@ func (e *Engine) ObserveWaits(now yarn.Now) {
 			w.forget(a.ref)
 		}
 	}
+}
+
+// asks tells whether the application asks for something, be it for a gang or for opportunistic containers.
+func (e *Engine) asks(a *application) bool {
+	if e.sched.Waits(a.ref) {
+		return true
+	}
+	t := a.current()
+	return t != nil && (t.gangs != nil || t.opportunistic.Wanted())
 }
 
 // Waits are the waiting times by cause, of queues and of users there, in the order of their names.
