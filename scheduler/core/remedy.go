@@ -164,7 +164,7 @@ func (s *Core) LackOf(why yarn.Reason) (r Remedy) {
 		return r
 	}
 	for i := range why.Needed {
-		if lack := why.Needed[i] - why.Limit[i]; lack > 0 {
+		if lack := why.Needed[i] - why.Limit[i]; lack > 0 && s.counts(i) {
 			r.Free[i], r.Room = lack, true
 		}
 	}

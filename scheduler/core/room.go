@@ -83,7 +83,11 @@ func (s *Core) room(p part, most resource, ceilings []Ceiling) (r Headroom) {
 	onNodes, largest := int64(0), resource{}
 	for i := range free {
 		n := s.timesIn(&free[i], &size)
-		if onNodes += n; n == 0 && (largest.IsZero() || s.Calc.More(&s.Books.Total, &free[i], &largest)) {
+		onNodes += n
+		for t := range size { // what is left there
+			free[i][t] -= n * size[t]
+		}
+		if i == 0 || s.Calc.More(&s.Books.Total, &free[i], &largest) {
 			largest = free[i]
 		}
 	}
