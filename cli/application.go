@@ -22,7 +22,7 @@ var applicationOptions = []option{
 	{name: "appId", arg: "Application ID", values: 1, help: "The application that -changeQueue, -updatePriority and -updateLifetime are about."},
 	{name: "updatePriority", arg: "Priority", values: 1, help: "Changes the priority of the application that -appId names."},
 	{name: "updateLifetime", arg: "Timeout", values: 1, help: "Lets the application that -appId names live so many seconds from now."},
-	{name: "why", arg: "Application ID", values: 1, help: "Says why an application waits for its ApplicationMaster or for a gang, and what was taken from it or for it."},
+	{name: "why", arg: "Application ID", values: 1, help: "Says why an application waits, for its ApplicationMaster or for other containers, what would help, and what was taken from it or for it."},
 	{name: "clusterId", arg: "Cluster ID", values: 1, help: "Id of the cluster, in place of the configured one."},
 	{name: "help", help: "Prints this text."},
 	{name: "launch", arg: "Application Name> <File Name", values: 2, help: notService, absent: needsService},

@@ -19,6 +19,9 @@ var queueOptions = []option{
 		help: "Deletes an empty queue of a FairScheduler that the allocation file does not name, with all below it. For administrators and those who may administer the queue."},
 	{name: "preemption", arg: "Queue Path", values: 1, optional: true,
 		help: "Lists what was taken since the ResourceManager started, or is about to be: from which queue, for whom, why, and what was lost. With a queue: what it, or a queue below it, lost or gained."},
+	{name: "headroom", arg: "Queue Path", values: 1, optional: true,
+		help: "Shows the largest container that each queue could get now, how many of them, and the limit that stops more; of one queue, or those below it."},
+	{name: "user", arg: "User", values: 1, help: "With -headroom: what that user could get."},
 	{name: "lint", arg: "FILE|DIR", values: 1, optional: true,
 		help: "Checks a capacity-scheduler.xml, a fair-scheduler.xml, or that of a directory, without a ResourceManager. Exit code 1: refused."},
 	{name: "cluster", arg: "memory-mb=N,vcores=N", values: 1, help: "With -lint: the size of the whole cluster, to find queues that are too small for it."},
@@ -46,6 +49,8 @@ func queue(c *call) error {
 		return queueDelete(c)
 	case c.opts.has("preemption"):
 		return queuePreemption(c)
+	case c.opts.has("headroom"):
+		return queueHeadroom(c)
 	case c.opts.has("help"):
 		c.usage()
 		return nil

@@ -126,12 +126,30 @@ func (d *Daemon) Preemptions(ctx context.Context, queue string, app yarn.Applica
 }
 
 // Gates implements access.Source.
-func (d *Daemon) Gates(ctx context.Context, id yarn.ApplicationID) ([]view.Gate, error) {
+func (d *Daemon) Gates(ctx context.Context, id yarn.ApplicationID) (view.Gates, error) {
+	t, err := d.current()
+	if err != nil {
+		return view.Gates{}, err
+	}
+	return t.Gates(ctx, id)
+}
+
+// Rooms implements access.Source.
+func (d *Daemon) Rooms(ctx context.Context, path, user string) ([]view.Room, error) {
 	t, err := d.current()
 	if err != nil {
 		return nil, err
 	}
-	return t.Gates(ctx, id)
+	return t.Rooms(ctx, path, user)
+}
+
+// Waits implements access.Source.
+func (d *Daemon) Waits(ctx context.Context) ([]view.Wait, error) {
+	t, err := d.current()
+	if err != nil {
+		return nil, err
+	}
+	return t.Waits(ctx)
 }
 
 // QueueSettings implements access.Source.

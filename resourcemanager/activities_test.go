@@ -1,6 +1,7 @@
 package resourcemanager
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
@@ -68,8 +69,48 @@ func TestWhyHelps(t *testing.T) {
 	if g.Code != "queue-am-limit" || g.Setting != name || !strings.Contains(g.Origin, "capacity-scheduler.xml:") || len(g.Change) != 1 || g.Change[0].Name != name || g.Lacks.MemoryMB <= 0 {
 		t.Fatalf("%+v", g)
 	}
+	w.tellsOfWaiting()
 	w.writeQueues(queueFile(queues + g.Change[0].Value))
 	must(w.admin(operator), "refreshQueues", &pb.RefreshQueuesRequest{}, &pb.RefreshQueuesResponse{})
 	n.launched().register()
 	alice.reaches(waits, pb.YarnApplicationState_RUNNING)
+}
+
+// tellsOfWaiting: somebody waits for the share of masters of root.default, whose headroom is told, too.
+func (w *world) tellsOfWaiting() {
+	w.t.Helper()
+	var left struct {
+		Headroom struct {
+			Room []struct {
+				Queue      string
+				Largest    struct{ MemoryMB int64 }
+				Containers int64
+				Stop       struct{ Code, Text string }
+			}
+		}
+	}
+	w.web("GET", "headroom?user=alice", "", &left)
+	if room := left.Headroom.Room; len(room) != 1 || room[0].Queue != "root.default" || room[0].Largest.MemoryMB <= 0 || room[0].Containers < 1 || room[0].Stop.Text == "" {
+		w.t.Errorf("%+v", left)
+	}
+	var times struct {
+		WaitingTimes struct {
+			Wait []struct {
+				Queue, User, Cause string
+				Millis             int64
+			}
+		}
+	}
+	until(w.t, "waiting times are told", func() bool {
+		w.web("GET", "waiting-times?by=user", "", &times)
+		for _, x := range times.WaitingTimes.Wait {
+			if x.Queue == "root.default" && x.User == "alice" && x.Cause == "queue-am-limit" && x.Millis > 0 {
+				return true
+			}
+		}
+		return false
+	})
+	if text := w.page("/prom", http.StatusOK); !strings.Contains(text, `wait_metrics_waited_millis{queue="root.default",cause="queue-am-limit",context="yarn",hostname="`) {
+		w.t.Errorf("/prom has no waiting times:\n%s", text)
+	}
 }

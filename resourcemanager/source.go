@@ -96,17 +96,31 @@ func (t *term) Why(ctx context.Context, id yarn.ApplicationID) (string, error) {
 }
 
 // Gates implements access.Source.
-func (t *term) Gates(ctx context.Context, id yarn.ApplicationID) ([]view.Gate, error) {
-	list, err := t.loop.Gates(ctx, id)
+func (t *term) Gates(ctx context.Context, id yarn.ApplicationID) (view.Gates, error) {
+	g, err := t.loop.Gates(ctx, id)
+	for i := range g.List {
+		t.locate(&g.List[i])
+	}
+	return g, err
+}
+
+// locate adds where the properties that govern a reason are written.
+func (t *term) locate(g *view.Gate) {
 	cfg := t.access.schedule.Load()
-	for i := range list {
-		var at []string
-		for _, name := range strings.FieldsFunc(list[i].Setting, func(r rune) bool { return r == ' ' || r == ',' }) {
-			if o := origin(cfg, name); o != "" && !slices.Contains(at, o) {
-				at = append(at, o)
-			}
+	var at []string
+	for _, name := range strings.FieldsFunc(g.Setting, func(r rune) bool { return r == ' ' || r == ',' }) {
+		if o := origin(cfg, name); o != "" && !slices.Contains(at, o) {
+			at = append(at, o)
 		}
-		list[i].Origin = strings.Join(at, ", ")
+	}
+	g.Origin = strings.Join(at, ", ")
+}
+
+// Rooms implements access.Source.
+func (t *term) Rooms(ctx context.Context, path, user string) ([]view.Room, error) {
+	list, err := t.loop.Rooms(ctx, path, user)
+	for i := range list {
+		t.locate(&list[i].Stop)
 	}
 	return list, err
 }
@@ -147,6 +161,9 @@ func governs(rest, path string) bool {
 // notQueue are the beginnings of properties whose own names have a dot, so that they are not taken for names of queues.
 var notQueue = map[string]bool{"accessible-node-labels": true, "intra-queue-preemption": true, "ordering-policy": true, "auto-queue-creation-v2": true,
 	"leaf-queue-template": true, "auto-create-child-queue": true, "user-settings": true, "multi-node-sorting": true}
+
+// Waits implements access.Source.
+func (t *term) Waits(ctx context.Context) ([]view.Wait, error) { return t.loop.Waits(ctx) }
 
 // Preemptions implements access.Source.
 func (t *term) Preemptions(ctx context.Context, queue string, app yarn.ApplicationID, most int) ([]view.Preemption, error) {

@@ -20,6 +20,7 @@ func (t *term) tendQueues(ctx context.Context) {
 		t.Log.Info("capacity of queues can be reserved", "followed every", r.Step)
 		t.work.Go(func() { t.repeat(ctx, engine.FollowPlans{}, func() time.Duration { return r.Step }) })
 	}
+	t.work.Go(func() { t.observeWaits(ctx) })
 	if cfg.Fair != nil {
 		t.work.Go(func() { t.followAllocations(ctx) })
 		if every := time.Duration(cfg.Fair.UpdateInterval) * time.Millisecond; every > 0 {
@@ -50,6 +51,25 @@ func (t *term) tendQueues(ctx context.Context) {
 	if m.DeleteQueues {
 		t.Log.Info("empty queues that were created on demand are removed", "after", t.queueExpiry())
 		t.work.Go(func() { t.repeat(ctx, engine.TendQueues{Deleting: true}, t.queueExpiry) })
+	}
+}
+
+// observeEvery is how often some of those who wait are looked at.
+const observeEvery = time.Second
+
+// observeWaits has waiting times noted.
+func (t *term) observeWaits(ctx context.Context) {
+	tick := time.NewTicker(observeEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if t.loop.ObserveWaits(ctx) != nil {
+				return
+			}
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/core"
+	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -32,7 +33,12 @@ type policy interface {
 	Headroom(a AppRef) yarn.Resource
 	Admission(a AppRef) core.Admission
 	Explain(a AppRef, max int) []yarn.Reason
+	ExplainAsk(a AppRef, at, max int) []yarn.Reason
 	Remedy(a AppRef, why yarn.Reason) core.Remedy
+	Line(a AppRef) core.Line
+	Rooms(q *queue.Queue, user string) []core.Headroom
+	MayEnter(a *Application, path string) yarn.Reason
+	RemedyOfRefusal(a *Application, path string, why yarn.Reason) core.Remedy
 	Activities(n NodeRef) []core.NodeActivity
 	AppActivities(a AppRef, most int) []core.NodeActivity
 	Check() string

@@ -32,6 +32,13 @@ type (
 	AppUsage     = core.AppUsage
 	NodeActivity = core.NodeActivity
 	Remedy       = core.Remedy
+	Setting      = core.Setting
+	Act          = core.Act
+	Deed         = core.Deed
+	Holder       = core.Holder
+	Line         = core.Line
+	Headroom     = core.Headroom
+	Impossible   = core.Impossible
 	Activity     = core.Activity
 	Wanted       = core.Wanted
 	Admission    = core.Admission
@@ -373,8 +380,42 @@ func (s *Scheduler) Sweep(nodes, containers int, now yarn.Now, out []Decision) (
 // at most max nodes. It changes nothing.
 func (s *Scheduler) Explain(a AppRef, max int) []yarn.Reason { return s.policy.Explain(a, max) }
 
+// ExplainAsk is Explain for one kind of what the application asks for, by its place in the order of Wanted, as if it asked for nothing else.
+func (s *Scheduler) ExplainAsk(a AppRef, at, max int) []yarn.Reason {
+	return s.policy.ExplainAsk(a, at, max)
+}
+
 // Remedy is the smallest change that would do away with a reason of Explain, by itself: other limits may hold the application then.
 func (s *Scheduler) Remedy(a AppRef, why yarn.Reason) Remedy { return s.policy.Remedy(a, why) }
+
+// Line is the application's place in line, in its queue.
+func (s *Scheduler) Line(a AppRef) Line { return s.policy.Line(a) }
+
+// Impossible are the application's asks that no node could ever meet, whoever ends.
+func (s *Scheduler) Impossible(a AppRef) []Impossible { return s.core.Impossible(a) }
+
+// Waits tells whether the application asks for something that it has not got.
+func (s *Scheduler) Waits(a AppRef) bool { return s.core.Waits(a) }
+
+// Rooms is what the leaf could still get, by partition, as if nobody else asked for anything; with a user, what the user could get there. False: there
+// is no leaf with that path.
+func (s *Scheduler) Rooms(path, user string) ([]Headroom, bool) {
+	q := s.core.Tree.Find(path)
+	if q == nil || !q.Leaf {
+		return nil, false
+	}
+	return s.policy.Rooms(q, user), true
+}
+
+// MayEnter is why AddApplication would refuse the application now by the states of queues and their limits on numbers of applications. It changes nothing.
+func (s *Scheduler) MayEnter(a *Application, path string) yarn.Reason {
+	return s.policy.MayEnter(a, path)
+}
+
+// RemedyOfRefusal is the smallest change that would do away with a reason of MayEnter.
+func (s *Scheduler) RemedyOfRefusal(a *Application, path string, why yarn.Reason) Remedy {
+	return s.policy.RemedyOfRefusal(a, path, why)
+}
 
 // Activities is what an offer of the node would do now, one entry for each walk that it would take. It changes nothing. Only the
 // CapacityScheduler tells.

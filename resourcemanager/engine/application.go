@@ -259,6 +259,7 @@ func (e *Engine) enter(a *application, recovering bool) bool {
 		return false
 	}
 	a.ref = ref
+	e.waits.forget(ref)
 	e.counts.live++
 	*at(&e.byRef, int(ref)) = a
 	if usage := e.sched.AppUsage(ref); usage.Queue != "" {

@@ -138,6 +138,7 @@ func (e *Engine) enterAttempt(t *attempt) {
 func (e *Engine) masterGranted(t *attempt, c *container) {
 	t.meet()
 	t.master, t.masterID, t.masterNode = c, c.id, c.node
+	e.waitOver(t.app)
 	e.acquire(c)
 	e.attemptTo(t, yarn.AttemptAllocatedSaving)
 	e.save(state.Put(e.attemptRecord(t)), saved{attempt: t, what: savedNewAttempt})

@@ -108,7 +108,9 @@ type Engine struct {
 	decisions         []scheduler.Decision
 	preempted         []scheduler.ContainerRef // of the running call
 	takings           []scheduler.Taking       // likewise
+	noticed           []yarn.ContainerID       // likewise
 	preemptionLog     preemptionLog
+	waits             waits
 	monitoring        bool // a round of preemption is not over
 	lostMasters       []lostMaster
 	sweepDue          bool

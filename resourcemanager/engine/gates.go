@@ -3,33 +3,188 @@ package engine
 import (
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler"
+	"github.com/heddle-project/heddle/scheduler/fit"
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// Gates are the reasons why the application gets nothing now of what it asks for, be it for its master or for other containers, in the order in which an
-// offer comes to them. There are none where it asks for nothing.
-func (e *Engine) Gates(id yarn.ApplicationID) (out []view.Gate) {
-	a := e.apps[id]
-	if a == nil || a.ref == scheduler.NoApp || e.sched.AppUsage(a.ref).PendingCount == 0 {
+// holds are the reasons why an application gets nothing now of what it asks for, be it for its master or for other containers: those of its gangs, those
+// of its opportunistic containers, then those of the scheduler in the order in which an offer comes to them, and a preemption that makes room for it.
+// There are none where it asks for nothing.
+func (e *Engine) holds(a *application) (out []yarn.Reason) {
+	t := a.current()
+	if t == nil || t.ending() {
 		return nil
 	}
-	w := waiting{amount: e.amount, queue: e.sched.LeafOf(a.ref), master: e.sched.Admission(a.ref).AM}
+	if t.said().gangs != nil {
+		out = e.gangReasons(t)
+	}
+	if why, ok := e.whyLent(t); ok {
+		out = append(out, why)
+	}
+	if !e.sched.Waits(a.ref) {
+		return out
+	}
+	reasons := e.sched.Explain(a.ref, explainNodes)
+	out = append(out, reasons...)
+	if why := e.preemptionFor(a); !why.OK() && !(len(reasons) == 1 && reasons[0].Code == fit.ComesNext) {
+		out = append(out, why)
+	}
+	return out
+}
+
+// preemptionFor tells of containers that have had notice so that the application, or its queue, gets their room.
+func (e *Engine) preemptionFor(a *application) (why yarn.Reason) {
+	e.noticed = e.sched.Marked(e.noticed[:0])
+	for _, ref := range e.sched.UnderNotice(scheduler.NoApp, e.preempted[:0]) {
+		e.noticed = append(e.noticed, e.sched.Container(ref).ID)
+	}
+	if len(e.noticed) == 0 {
+		return why
+	}
+	leaf, all := e.sched.LeafOf(a.ref), e.noticed
+	e.noticed = all[:0] // those for it
+	for _, id := range all {
+		c := e.byID[id]
+		if c == nil || c.state.Final() {
+			continue
+		}
+		last := e.preemptionLog.latest(1, func(p *view.Preemption) bool { return p.Container == id })
+		if len(last) == 0 || last[0].Event != view.Noticed || last[0].ForApp != a.sub.ID && (last[0].ForApp.Sequence != 0 || last[0].ForQueue != leaf) {
+			continue
+		}
+		why.Code, why.Subject = fit.PreemptionWaits, leaf
+		e.noticed = append(e.noticed, id)
+		why.Needed = why.Needed.Add(last[0].Resource)
+		why.Count++
+	}
+	return why
+}
+
+// Gates are the reasons why the application gets nothing now, with what would help, its place in line and what it can never get.
+func (e *Engine) Gates(now yarn.Now, id yarn.ApplicationID) (out view.Gates) {
+	e.now = now
+	a := e.apps[id]
+	switch {
+	case a == nil:
+		return out
+	case a.ref == scheduler.NoApp:
+		return e.refusedGates(a)
+	}
+	reasons := e.holds(a)
+	if len(reasons) == 0 {
+		return out
+	}
+	e.see(a, reasons)
+	for _, why := range reasons {
+		r := e.remedy(a, why)
+		g := e.gate(a, why, &r)
+		g.Since = e.since(a, why.Code)
+		out.List = append(out.List, g)
+	}
+	if l := e.sched.Line(a.ref); l.Place > 0 {
+		out.Line = view.Line(l)
+	}
+	out.Impossible, out.Asks = e.impossible(a), e.askGates(a)
+	return out
+}
+
+// Bounds of what is told of each kind of what an application asks for.
+const (
+	explainAsks = 8 // kinds
+	askNodes    = 4 // that are looked at for each
+)
+
+// askGates are what holds each kind of what the application asks for, as if it asked for nothing else.
+func (e *Engine) askGates(a *application) (out []view.Ask) {
+	for i, x := range e.sched.Wanted(a.ref, explainAsks) {
+		reasons := e.sched.ExplainAsk(a.ref, i, askNodes)
+		if x.Count <= 0 || len(reasons) == 0 {
+			continue
+		}
+		r := e.remedy(a, reasons[0])
+		out = append(out, view.Ask{Priority: x.Priority, Size: x.Size, Count: x.Count, Label: x.Label, Gate: e.gate(a, reasons[0], &r)})
+	}
+	return out
+}
+
+// refusedGates are what keeps an application now that its queue has refused; none if the queue would take it.
+func (e *Engine) refusedGates(a *application) (out view.Gates) {
+	if a.state != yarn.AppFailed || len(a.attempts) > 0 {
+		return out
+	}
+	out.Refused = true
+	sa := schedulerApp(&a.sub)
+	why := e.sched.MayEnter(&sa, a.queue)
+	if why.OK() {
+		return out
+	}
+	r := e.sched.RemedyOfRefusal(&sa, a.queue, why)
+	g := e.gate(a, why, &r)
+	g.Since = e.now.Wall
+	out.List = append(out.List, g)
+	return out
+}
+
+// gate is a reason with what would help, as it is told.
+func (e *Engine) gate(a *application, why yarn.Reason, r *scheduler.Remedy) view.Gate {
+	w := e.told(a, why)
+	g := view.Gate{Code: why.Code, Text: w.sentence(), Setting: w.key(), Needed: why.Needed, Limit: why.Limit, Free: r.Free, Room: r.Room, Never: r.Never, TooLarge: r.TooLarge}
+	for _, s := range r.Settings {
+		g.Change = append(g.Change, view.Setting(s))
+	}
+	for _, h := range r.Holders {
+		g.Holders = append(g.Holders, view.GateHolder{App: h.App, User: h.User, Queue: h.Queue, Has: h.Has, Count: h.Count})
+	}
+	if r.Act.Do != "" {
+		g.Act = e.act(a, r.Act)
+	}
+	return g
+}
+
+// told is a reason with what its sentence needs.
+func (e *Engine) told(a *application, why yarn.Reason) *waiting {
+	w := &waiting{Reason: why, amount: e.amount, queue: a.queue}
+	if a.ref != scheduler.NoApp {
+		w.queue, w.master = e.sched.LeafOf(a.ref), e.sched.Admission(a.ref).AM
+	}
 	if len(a.sub.AMAsks) > 0 {
 		w.label = a.sub.AMAsks[0].Label
 	}
-	for _, why := range e.sched.Explain(a.ref, explainNodes) {
-		w.Reason = why
-		r := e.sched.Remedy(a.ref, why)
-		g := view.Gate{Code: why.Code, Setting: w.key(), Needed: why.Needed, Limit: why.Limit, Free: r.Free, Room: r.Room, Never: r.Never}
-		if say := whys[why.Code]; say != nil {
-			g.Text = say(&w)
-		} else {
-			g.Text = describe(why)
-		}
-		for _, s := range r.Settings {
-			g.Change = append(g.Change, view.Setting(s))
-		}
-		out = append(out, g)
+	return w
+}
+
+// impossible are the application's asks that are never met.
+func (e *Engine) impossible(a *application) (out []view.Impossible) {
+	for _, x := range e.sched.Impossible(a.ref) {
+		out = append(out, view.Impossible{Priority: x.Priority, Size: x.Size, Count: x.Count, Label: x.Label, Code: x.Why.Code, Text: e.never(a, &x)})
+	}
+	return out
+}
+
+// never says why an ask is never met.
+func (e *Engine) never(a *application, x *scheduler.Impossible) string {
+	text := plural(int64(x.Count), "container", "containers") + " of " + e.amount(x.Size) + " can never be had: "
+	switch x.Why.Code {
+	case fit.NodeTooSmall:
+		return text + "the largest node there, " + x.Why.Subject + ", has " + e.amount(x.Why.Limit) + " in all"
+	case fit.OtherPartition:
+		return text + partition(x.Label) + " has no nodes"
+	case fit.StrictLocality:
+		return text + "none of the hosts and racks that are asked for has a node, and others are not wanted"
+	case fit.Blacklisted:
+		return text + "the application avoids every node that is large enough, such as " + x.Why.Subject
+	}
+	return text + e.told(a, x.Why).sentence()
+}
+
+// Rooms is what the leaf could still get, by partition, or one of its users; none if there is no such leaf.
+func (e *Engine) Rooms(now yarn.Now, path, user string) (out []view.Room) {
+	e.now = now
+	list, _ := e.sched.Rooms(path, user)
+	for _, r := range list {
+		w := &waiting{Reason: r.Stop, amount: e.amount, queue: path}
+		out = append(out, view.Room{Queue: path, Label: r.Label, Largest: r.Largest, Count: r.Count,
+			Stop: view.Gate{Code: r.Stop.Code, Text: w.sentence(), Setting: w.key(), Needed: r.Stop.Needed, Limit: r.Stop.Limit}})
 	}
 	return out
 }

@@ -197,7 +197,7 @@ func (e *Engine) waitingFor(t *attempt) string {
 		return "AM container is launched, waiting for AM container to Register with RM"
 	case yarn.AttemptRunning:
 		for _, why := range e.gangReasons(t) {
-			return e.stamp() + e.waits(t.app, why)
+			return e.stamp() + e.text(t.app, why)
 		}
 	}
 	return ""

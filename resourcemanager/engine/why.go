@@ -150,6 +150,24 @@ var whys = map[yarn.Code]func(w *waiting) string{
 	fit.GangNever: func(w *waiting) string {
 		return fmt.Sprintf("its %s can never come together: of its %d containers of %s not more than %d would fit, even if nobody else had anything", w.Subject, w.Max, w.amount(w.Needed), w.Count)
 	},
+	fit.QueueStopped: func(w *waiting) string {
+		return "the queue " + w.Subject + " takes no applications: it is stopped, or drains"
+	},
+	fit.TooManyApps: func(w *waiting) string {
+		return fmt.Sprintf("the cluster may have %s: %d there", plural(w.Max, "application", "applications"), w.Count)
+	},
+	fit.TooManyQueueApps: func(w *waiting) string {
+		return fmt.Sprintf("the queue %s may have %s: %d there", w.Subject, plural(w.Max, "application", "applications"), w.Count)
+	},
+	fit.TooManyUserApps: func(w *waiting) string {
+		return fmt.Sprintf("the queue %s may have %s of one user: %d there", w.Subject, plural(w.Max, "application", "applications"), w.Count)
+	},
+	fit.NothingFree: func(w *waiting) string {
+		return "no node of " + partition(w.Subject) + " has " + w.amount(w.Needed) + " left; the most that one has is " + w.amount(w.Limit)
+	},
+	fit.PreemptionWaits: func(w *waiting) string {
+		return plural(w.Count, "container", "containers") + ", " + w.amount(w.Needed) + " in all, have had notice for it or for its queue, and have not ended yet"
+	},
 	fit.ComesNext: func(w *waiting) string {
 		return "nothing is in its way: it is placed at the next heartbeat of the node " + w.Subject
 	},
@@ -157,14 +175,26 @@ var whys = map[yarn.Code]func(w *waiting) string{
 
 // text is the sentence, and the settings that govern it.
 func (w *waiting) text() string {
-	say := whys[w.Code]
-	if say == nil { // the bare reason is better than nothing
-		return describe(w.Reason)
+	if whys[w.Code] == nil {
+		return w.sentence()
 	}
+	return w.withKey(w.sentence())
+}
+
+// withKey adds to a sentence the settings that govern the reason.
+func (w *waiting) withKey(sentence string) string {
 	if key := w.key(); key != "" {
-		return say(w) + "; " + key
+		return sentence + "; " + key
 	}
-	return say(w)
+	return sentence
+}
+
+// sentence is the sentence alone.
+func (w *waiting) sentence() string {
+	if say := whys[w.Code]; say != nil {
+		return say(w)
+	}
+	return describe(w.Reason) // the bare reason is better than nothing
 }
 
 // key names the settings that govern the reason: those that it names itself, or those of its code.
@@ -252,13 +282,16 @@ func (e *Engine) Why(id yarn.ApplicationID) string {
 		return gang
 	}
 	if why, ok := e.whyLent(t); ok {
-		return e.waits(a, why)
+		return e.text(a, why)
 	}
 	if t.state != yarn.AttemptScheduled {
 		return ""
 	}
+	for _, x := range e.sched.Impossible(a.ref) {
+		return e.told(a, x.Why).withKey(e.never(a, &x))
+	}
 	for _, why := range e.sched.Explain(a.ref, explainNodes) {
-		return e.waits(a, why)
+		return e.text(a, why)
 	}
 	return ""
 }
@@ -272,7 +305,7 @@ const (
 
 // whyLent says why opportunistic containers are not granted that the attempt has asked for.
 func (e *Engine) whyLent(t *attempt) (why yarn.Reason, ok bool) {
-	if e.loads == nil || t.state != yarn.AttemptRunning || t.ending() || !t.opportunistic.Wanted() {
+	if e.loads == nil || t.state != yarn.AttemptRunning || t.ending() || !t.said().opportunistic.Wanted() {
 		return why, false
 	}
 	found := e.loads.Explain(&t.opportunistic, func(at *opportunistic.Node) bool { return e.suits(t.app, at) })
@@ -308,19 +341,12 @@ func (e *Engine) whyLent(t *attempt) (why yarn.Reason, ok bool) {
 	return why, true
 }
 
-// waits is the text of a reason for which an application's master waits.
-func (e *Engine) waits(a *application, why yarn.Reason) string {
-	u := e.sched.AppUsage(a.ref)
-	w := waiting{Reason: why, amount: e.amount, queue: u.Queue, master: e.sched.Admission(a.ref).AM}
-	if len(a.sub.AMAsks) > 0 {
-		w.label = a.sub.AMAsks[0].Label
-	}
-	return w.text()
-}
+// text is that of a reason for which an application waits.
+func (e *Engine) text(a *application, why yarn.Reason) string { return e.told(a, why).text() }
 
 // gangReasons are the reasons for which gangs of the attempt wait, by priority.
 func (e *Engine) gangReasons(t *attempt) (out []yarn.Reason) {
-	for _, p := range slices.Sorted(maps.Keys(t.gangs)) {
+	for _, p := range slices.Sorted(maps.Keys(t.said().gangs)) {
 		g := t.gangs[p]
 		why := yarn.Reason{Subject: fmt.Sprintf("gang of priority %d", p), Count: int64(len(g.held)), Max: int64(g.size()), Key: "the tag " + t.app.gang.String()}
 		if g.due != 0 {
@@ -368,12 +394,12 @@ func (e *Engine) whyGang(t *attempt) string {
 	if len(gangs) == 0 {
 		return ""
 	}
-	text := e.waits(t.app, gangs[0])
+	text := e.text(t.app, gangs[0])
 	if gangs[0].Code != fit.GangGathers {
 		return text
 	}
 	for _, why := range e.sched.Explain(t.app.ref, explainNodes) {
-		return text + "; the next one: " + e.waits(t.app, why)
+		return text + "; the next one: " + e.text(t.app, why)
 	}
 	return text
 }

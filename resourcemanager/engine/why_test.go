@@ -108,6 +108,9 @@ var whyCases = []struct {
 		"its gang of priority 20 gave back what it had and tries again when its turn comes; now that of application_1_0002 tries"},
 	{yarn.Reason{Code: fit.GangNever, Subject: "gang of priority 20", Count: 5, Max: 8, Needed: mb(768)},
 		"its gang of priority 20 can never come together: of its 8 containers of 768 MB not more than 5 would fit, even if nobody else had anything"},
+	{yarn.Reason{Code: fit.NothingFree, Subject: "gpu", Needed: mb(768), Limit: mb(256)}, "no node of the partition gpu has 768 MB left; the most that one has is 256 MB"},
+	{yarn.Reason{Code: fit.PreemptionWaits, Subject: "root.default", Count: 2, Needed: mb(1024)},
+		"2 containers, 1024 MB in all, have had notice for it or for its queue, and have not ended yet"},
 	{yarn.Reason{Code: fit.ComesNext, Subject: "h:1"}, "nothing is in its way: it is placed at the next heartbeat of the node h:1"},
 }
 

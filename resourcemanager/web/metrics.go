@@ -48,7 +48,7 @@ func beans(ctx context.Context, s access.Source, m *introspect.Means) []introspe
 		out = append(out, queueBean(c, q, counts[q.Path], t.Queues[q.Path]))
 		out = append(out, partitionBeans(c, q)...)
 	}
-	return out
+	return append(out, waitBeans(ctx, s)...)
 }
 
 func clusterBean(c *view.Cluster, t *access.Tallies, m *introspect.Means) introspect.Bean {

@@ -268,28 +268,11 @@ func waitingBelow(q *Queue, lists [][]*app) [][]*app {
 
 // run starts up to most of the applications, the earliest attempts first.
 func (s *Scheduler) run(lists [][]*app, most int) {
-	h := &byStart{}
-	for i, l := range lists {
-		if len(l) > 0 {
-			heap.Push(h, startOf{l[0].StartWall, i, 0})
-		}
-	}
-	var last *app
 	var started []*app
-	for h.Len() > 0 && len(started) < most {
-		next := (*h)[0]
-		a := lists[next.list][next.at]
-		if next.at+1 < len(lists[next.list]) {
-			(*h)[0].at++
-			(*h)[0].start = lists[next.list][next.at+1].StartWall
-			heap.Fix(h, 0)
-		} else {
-			heap.Pop(h)
+	for a := range byTheirStart(lists) {
+		if len(started) >= most {
+			break
 		}
-		if a == last {
-			continue
-		}
-		last = a
 		if a.runnable { // it stands in two lists
 			s.miscountListedTwice(a)
 			continue
@@ -303,6 +286,36 @@ func (s *Scheduler) run(lists [][]*app, most int) {
 		started = append(started, a)
 		leafOf(a.queue).waiting = slices.DeleteFunc(leafOf(a.queue).waiting, func(o *app) bool { return o == a })
 		s.join(a.queue, a)
+	}
+}
+
+// byTheirStart yields the applications of the lists, the earliest attempts first, each list from its front.
+func byTheirStart(lists [][]*app) func(yield func(*app) bool) {
+	return func(yield func(*app) bool) {
+		h := &byStart{}
+		for i, l := range lists {
+			if len(l) > 0 {
+				heap.Push(h, startOf{l[0].StartWall, i, 0})
+			}
+		}
+		var last *app
+		for h.Len() > 0 {
+			next := (*h)[0]
+			a := lists[next.list][next.at]
+			if next.at+1 < len(lists[next.list]) {
+				(*h)[0].at++
+				(*h)[0].start = lists[next.list][next.at+1].StartWall
+				heap.Fix(h, 0)
+			} else {
+				heap.Pop(h)
+			}
+			if a == last {
+				continue
+			}
+			if last = a; !yield(a) {
+				return
+			}
+		}
 	}
 }
 

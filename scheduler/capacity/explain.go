@@ -6,6 +6,7 @@ import (
 	"github.com/heddle-project/heddle/scheduler/capacity/users"
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/core"
+	"github.com/heddle-project/heddle/scheduler/demand"
 	"github.com/heddle-project/heddle/scheduler/fit"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -39,7 +40,20 @@ func (e reasons) inTheWay() []yarn.Reason {
 // Explain says why the application waits; see the facade. It takes the walks that an
 // offer takes, under a journal by which it takes back what they write.
 func (s *Scheduler) Explain(ref AppRef, max int) []yarn.Reason {
+	return s.explain(s.app(ref), nil, max)
+}
+
+// ExplainAsk says why one kind of what the application asks for is not granted; see the facade.
+func (s *Scheduler) ExplainAsk(ref AppRef, at, max int) []yarn.Reason {
 	a := s.app(ref)
+	if keys := a.Wants.Keys(); at < len(keys) {
+		return s.explain(a, keys[at], max)
+	}
+	return nil
+}
+
+// explain is Explain, or with only as if nothing else were asked for.
+func (s *Scheduler) explain(a *app, only *demand.Want, max int) []yarn.Reason {
 	if why := s.outsideWalks(a); !why.OK() {
 		return []yarn.Reason{why}
 	}
@@ -49,7 +63,7 @@ func (s *Scheduler) Explain(ref AppRef, max int) []yarn.Reason {
 	for i := 0; i < s.Books.NodeSlots() && max > 0; i++ {
 		if n := s.Books.Node(NodeRef(i)); n.Member {
 			max--
-			if s.explainNode(a, NodeRef(i), &out, contests > 0) {
+			if s.explainNode(a, only, NodeRef(i), &out, contests > 0) {
 				contests--
 			}
 		}
@@ -65,6 +79,8 @@ func (s *Scheduler) outsideWalks(a *app) yarn.Reason {
 		return yarn.Reason{Code: fit.NothingAsked}
 	case !a.runnable:
 		return s.parallelReason(a)
+	case s.Books.Count == 0:
+		return yarn.Reason{Code: fit.NoNodes}
 	case !a.active:
 		if why := s.masterRefusal(a); !why.OK() {
 			return why
@@ -73,8 +89,6 @@ func (s *Scheduler) outsideWalks(a *app) yarn.Reason {
 	case s.cutOff(a.queue) != nil:
 		q := s.cutOff(a.queue)
 		return yarn.Reason{Code: fit.QueueRemoved, Subject: q.Path, Key: settingOf(q.Up, "", "queues")}
-	case s.Books.Count == 0:
-		return yarn.Reason{Code: fit.NoNodes}
 	}
 	return yarn.Reason{}
 }
@@ -107,9 +121,9 @@ func (s *Scheduler) parallelReason(a *app) yarn.Reason {
 // explainNode adds why the application gets nothing on a node. First the walk goes to
 // it as if nobody else wanted anything. Where that would bring it a container,
 // contest, if wished, finds out who comes before it; then the answer is true.
-func (s *Scheduler) explainNode(a *app, ref NodeRef, out *reasons, contest bool) bool {
+func (s *Scheduler) explainNode(a *app, only *demand.Want, ref NodeRef, out *reasons, contest bool) bool {
 	n := s.Books.Node(ref)
-	r := &round{why: &explanation{app: a, turn: a}}
+	r := &round{why: &explanation{app: a, turn: a, only: only}}
 	r.begin(s, ref, n)
 	switch {
 	case !n.Accepting:
@@ -117,8 +131,11 @@ func (s *Scheduler) explainNode(a *app, ref NodeRef, out *reasons, contest bool)
 	case n.Reserved >= 0 && s.Books.Container(n.Reserved).App != a.Ref:
 		r.noteHolder(n.Reserved)
 	case n.Reserved < 0 && !s.roomForAny(ref, n):
-		free := n.Free()
-		r.noteNode(fit.NodeFull, 0, &s.Min, &free)
+		free, size := n.Free(), sizeIn(a, n.Part)
+		if none(size) {
+			size = s.Min
+		}
+		r.noteNode(fit.NodeFull, 0, &size, &free)
 	}
 	if r.why.tell(out); len(r.why.noted) > 0 {
 		return false
@@ -151,7 +168,7 @@ func (s *Scheduler) roomForAny(ref NodeRef, n *cluster.NodeBook) bool {
 
 // alone walks straight to the application. It tells whether that brings it a container.
 func (r *round) alone(a *app, m mode, out *reasons) bool {
-	gets := r.tell(&explanation{app: a, alone: true}, m)
+	gets := r.tell(&explanation{app: a, alone: true, only: r.why.only}, m)
 	r.why.tell(out)
 	r.s.Journal.Undo()
 	return gets
@@ -170,7 +187,7 @@ func (r *round) tell(why *explanation, m mode) bool {
 // before its own, and in its leaf. It tells whether the walk brings anything; with
 // until, it ends with the application.
 func (r *round) contest(a *app, m mode, until bool, out *reasons) bool {
-	gets := r.tell(&explanation{app: a, until: until}, m)
+	gets := r.tell(&explanation{app: a, until: until, only: r.why.only}, m)
 	switch o := &r.found; {
 	case o.kind != core.Nothing && o.app != a:
 		out.add(r.before())
@@ -200,7 +217,7 @@ func comesFirst(a *app, why *yarn.Reason) yarn.Reason {
 
 // ownReservation says why an application gets nothing of a node that is held for it.
 func (r *round) ownReservation(a *app, c ContainerRef, out *reasons) {
-	r.why, r.found = &explanation{app: a, turn: a}, outcome{Placement: core.Placement{From: cluster.NoContainer, Excess: cluster.NoContainer}}
+	r.why, r.found = &explanation{app: a, turn: a, only: r.why.only}, outcome{Placement: core.Placement{From: cluster.NoContainer, Excess: cluster.NoContainer}}
 	r.reservation(a, &limits{limit: r.s.Books.Partition(0).Total}, c)
 	switch o := &r.found; {
 	case o.kind == core.Allocated && r.s.accepts(r, o):
@@ -216,8 +233,9 @@ func (r *round) ownReservation(a *app, c ContainerRef, out *reasons) {
 // nothing.
 type explanation struct {
 	app   *app
-	alone bool // the walk goes straight to the application
-	until bool // the walk ends with the application
+	alone bool         // the walk goes straight to the application
+	until bool         // the walk ends with the application
+	only  *demand.Want // it has no other; nil: it has all that it asks for
 
 	record *recorder // nil: what the walk does is not recorded
 
@@ -267,6 +285,11 @@ func (e *explanation) visits(a *app) bool { return e == nil || !e.alone || a == 
 // endsWith tells whether the walk is over with an application of a leaf.
 func (e *explanation) endsWith(a *app) bool {
 	return e != nil && (e.until && a == e.app || e.record.full())
+}
+
+// leavesOut tells whether the walk passes by what an application asks for.
+func (e *explanation) leavesOut(a *app, w *demand.Want) bool {
+	return e != nil && e.only != nil && a == e.app && w != e.only
 }
 
 // turnOf notes whose turn it is.
@@ -383,7 +406,7 @@ func (r *round) noteUnknownUser(a *app) { r.note(fit.UserUnknown, a.User, a.queu
 
 // noteEarlier is for keys that come after one that ended the turn of its application.
 func (r *round) noteEarlier(a *app, at int) {
-	if keys := a.Wants.Keys(); r.why != nil && r.found.kind == core.Nothing && at+1 < len(keys) {
+	if keys := a.Wants.Keys(); r.why != nil && r.why.only == nil && r.found.kind == core.Nothing && at+1 < len(keys) {
 		r.note(fit.EarlierAsk, a.queue.Path, "", int64(keys[at].Priority), 0)
 	}
 }

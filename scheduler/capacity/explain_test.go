@@ -51,6 +51,9 @@ func (p *play) knowsWhy(a *app, given map[yarn.Code]int) {
 	}
 	for _, why := range reasons {
 		given[why.Code]++
+		if r := p.quick.Remedy(a.Ref, why); !r.Any() {
+			p.t.Fatalf("%v waits in %s because of %+v, and nothing helps", a.ID, a.queue.Path, why)
+		}
 		if wrong := p.untrue(a, why); wrong != "" {
 			p.t.Fatalf("%v waits in %s, they say because of %+v: %s", a.ID, a.queue.Path, why, wrong)
 		}

@@ -2,6 +2,7 @@ package capacity
 
 import (
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,63 +11,146 @@ import (
 	"github.com/heddle-project/heddle/internal/seeded"
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/core"
 	"github.com/heddle-project/heddle/scheduler/fit"
 	"github.com/heddle-project/heddle/yarn"
 )
 
 // TestRemediesHelp makes, on random clusters, the change that is named for the reason of somebody who waits. Then that reason must be gone.
 func TestRemediesHelp(t *testing.T) {
-	helped := map[yarn.Code]int{}
+	helped := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		p := newPlay(t)
 		p.begin()
 		for range rapid.IntRange(10, 40).Draw(t, "steps") {
-			p.step([]func(){p.ask, p.submit, p.offer, p.ask, p.offer, p.submit, p.finish, p.offer, p.vacate})
+			p.step([]func(){p.ask, p.submit, p.offer, p.ask, p.offer, p.submit, p.finish, p.offer, p.vacate, p.avoid, p.relabel, p.drain})
 		}
-		from := rapid.IntRange(0, max(0, len(p.apps)-1)).Draw(t, "first app")
+		from, gate := rapid.IntRange(0, max(0, len(p.apps)-1)).Draw(t, "first app"), rapid.IntRange(0, 5).Draw(t, "first gate")
 		for i := range p.apps {
-			if ref := p.apps[(from+i)%len(p.apps)]; p.remedied(ref, helped) {
+			if ref := p.apps[(from+i)%len(p.apps)]; p.remedied(ref, gate, helped) {
 				return
 			}
 		}
 	})
 	t.Log(helped)
-	for _, code := range []yarn.Code{fit.Headroom} {
-		if helped[code] == 0 && !t.Failed() && seeded.Full() {
-			t.Errorf("the plays were too tame: nobody waited because of %s", code)
+	for _, what := range []string{string(fit.Headroom) + " settings", string(fit.NodeFull) + " free", string(fit.AMLimit) + " settings", string(fit.UserLimit) + " settings", string(fit.NodeUnavailable) + " " + string(core.UseNode)} {
+		if helped[what] == 0 && !t.Failed() && seeded.Full() {
+			t.Errorf("the plays were too tame: nobody was helped by %s", what)
 		}
 	}
 }
 
-// remedied makes the change for one of the reasons for which an application waits, if one is known.
-func (p *play) remedied(ref AppRef, helped map[yarn.Code]int) bool {
+// remedied makes the change for one of the reasons for which an application waits, if there is one that can be made here.
+func (p *play) remedied(ref AppRef, from int, helped map[string]int) bool {
 	a := p.quick.app(ref)
-	for _, why := range p.quick.Explain(ref, len(p.nodes)) {
+	reasons := p.quick.Explain(ref, len(p.nodes))
+	for i := range reasons {
+		why := reasons[(i+from)%len(reasons)]
 		remedy := p.quick.Remedy(ref, why)
-		if len(remedy.Settings) == 0 {
+		how := p.follow(ref, why, &remedy)
+		if how == "" {
 			continue
 		}
-		changed := *p.sc.drawn
-		changed.set = maps.Clone(changed.set)
-		for _, x := range remedy.Settings {
-			changed.set[strings.TrimPrefix(x.Name, config.Prefix)] = x.Value
-		}
-		cfg, _, err := config.Parse(changed.properties(), changed.cluster())
-		if err == nil {
-			err = same(p, func(s *Scheduler) error { return s.Refresh(cfg, nil) })
-		}
-		if err != nil {
-			p.t.Fatalf("%v: %v", remedy.Settings, err)
-		}
+		helped[string(why.Code)+" "+how]++
 		for _, still := range p.quick.Explain(ref, len(p.nodes)) {
-			if still.Code == why.Code && still.Subject == why.Subject && still.Key == why.Key {
-				p.t.Fatalf("%v waits because of %+v; with %v it still does, because of %+v", a.ID, why, remedy.Settings, still)
+			if still.Code == why.Code && still.Subject == why.Subject && still.Key == why.Key && still.Detail == why.Detail {
+				p.t.Fatalf("%v waits because of %+v; after %+v it still does, because of %+v", a.ID, why, remedy, still)
 			}
 		}
-		helped[why.Code]++
 		return true
 	}
 	return false
+}
+
+// follow carries out a remedy, and says what it did; "" is nothing.
+func (p *play) follow(ref AppRef, why yarn.Reason, r *core.Remedy) string {
+	if len(r.Settings) > 0 {
+		p.set(r.Settings)
+		return "settings"
+	}
+	node := func() (NodeRef, bool) {
+		at := slices.IndexFunc(p.nodes, func(n NodeRef) bool { return p.quick.Books.Node(n).ID.String() == r.Act.Subject })
+		if at < 0 {
+			return 0, false
+		}
+		return p.nodes[at], true
+	}
+	switch r.Act.Do {
+	case core.UseNode:
+		if n, ok := node(); ok {
+			p.both(func(s *Scheduler) { s.SetNodeAccepting(n, true) })
+			return string(r.Act.Do)
+		}
+	case core.ResizeNode:
+		if n, ok := node(); ok {
+			p.both(func(s *Scheduler) { s.SetNodeTotal(n, r.Act.Size) })
+			return string(r.Act.Do)
+		}
+	case core.EndApp:
+		for _, o := range p.apps {
+			if p.quick.app(o).ID.String() == r.Act.Subject {
+				p.drop(o)
+				return string(r.Act.Do)
+			}
+		}
+	case core.RaiseApp:
+		p.both(func(s *Scheduler) { s.SetPriority(ref, int32(r.Act.Count)) })
+		return string(r.Act.Do)
+	case "":
+		switch why.Code {
+		case fit.NodeFull, fit.QueueLimit, fit.ParentLimit:
+			return p.free(ref, r)
+		}
+	}
+	return ""
+}
+
+// set changes the configuration.
+func (p *play) set(list []core.Setting) {
+	changed := *p.sc.drawn
+	changed.set = maps.Clone(changed.set)
+	for _, x := range list {
+		changed.set[strings.TrimPrefix(x.Name, config.Prefix)] = x.Value
+	}
+	cfg, _, err := config.Parse(changed.properties(), changed.cluster())
+	if err == nil {
+		err = same(p, func(s *Scheduler) error { return s.Refresh(cfg, nil) })
+	}
+	if err != nil {
+		p.t.Fatalf("%v: %v", list, err)
+	}
+}
+
+// drop ends an application, and has nodes report that its containers are gone.
+func (p *play) drop(ref AppRef) {
+	p.apps = slices.DeleteFunc(p.apps, func(o AppRef) bool { return o == ref })
+	p.both(func(s *Scheduler) {
+		for _, e := range s.EndAttempt(ref, false) {
+			if !e.Vacated {
+				s.Vacate(e.Ref)
+			}
+		}
+		s.RemoveApplication(ref)
+	})
+}
+
+// free ends those who have what has to become free, but for the application itself, until that is enough.
+func (p *play) free(ref AppRef, r *core.Remedy) string {
+	var sum resource
+	for _, h := range r.Holders {
+		if o, ok := p.quick.ByID[h.App]; ok && o != ref {
+			sum = sum.Add(h.Has)
+		}
+	}
+	if !r.Room || !r.Free.FitsIn(sum) {
+		return ""
+	}
+	for _, h := range r.Holders {
+		if o, ok := p.quick.ByID[h.App]; ok && o != ref {
+			p.drop(o)
+		}
+	}
+	return "free"
 }
 
 // remedies are the reasons why the application waits, and what is said to help.

@@ -270,6 +270,9 @@ func (r *round) application(q *Queue, a *app, lim *limits) skip {
 		return skipOther
 	}
 	for i, w := range a.Wants.Keys() {
+		if r.why.leavesOut(a, w) {
+			continue
+		}
 		r.why.enterRequest(w)
 		end := r.key(a, w, lim)
 		r.leave()

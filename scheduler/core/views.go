@@ -102,9 +102,10 @@ func (s *Core) AppUsage(ref AppRef) AppUsage {
 
 // Wanted is a kind of container that an application waits for.
 type Wanted struct {
-	Size  yarn.Resource
-	Count int32
-	Label string // of the partition that was asked for; empty: the default one
+	Priority int32
+	Size     yarn.Resource
+	Count    int32
+	Label    string // of the partition that was asked for; empty: the default one
 }
 
 // Wanted are the kinds of containers that the application waits for; see the facade.
@@ -112,7 +113,7 @@ func (s *Core) Wanted(ref AppRef, most int) []Wanted {
 	keys := s.App(ref).Wants.Keys()
 	out := make([]Wanted, 0, min(most, len(keys)))
 	for _, w := range keys[:cap(out)] {
-		out = append(out, Wanted{Size: w.Any.Size, Count: w.Any.Count, Label: s.Books.Partition(w.Part).Name})
+		out = append(out, Wanted{Priority: w.Priority, Size: w.Any.Size, Count: w.Any.Count, Label: s.Books.Partition(w.Part).Name})
 	}
 	return out
 }

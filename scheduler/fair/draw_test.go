@@ -15,7 +15,8 @@ type scene struct {
 	types yarn.ResourceTypes
 	drf   bool // some queues may have DRF; then none has weight 0, because what is divided by it has no order
 	props []config.Property
-	eager bool // nobody starves long
+	eager bool   // nobody starves long
+	file  string // as last drawn
 }
 
 func drawScene(t *rapid.T) *scene {
@@ -160,17 +161,23 @@ func (sc *scene) drawFile(t *rapid.T) string {
 	return "<allocations>\n" + d.b.String() + "</allocations>\n"
 }
 
+// cluster is what a configuration with that file is parsed for.
+func (sc *scene) cluster(file string) config.Cluster {
+	cl := config.Cluster{Policy: config.FairPolicy, MinAllocation: yarn.NewResource(0, 1), MaxAllocation: yarn.NewResource(8192, 8), MaxPriority: 5,
+		Types: sc.types, Allocations: &config.AllocationFile{Name: "fair-scheduler.xml", Text: file}}
+	if len(sc.types) > 2 {
+		cl.MaxAllocation[2] = 4
+	}
+	return cl
+}
+
 // draw draws a configuration; files that are refused are drawn again.
 func (sc *scene) draw(t *rapid.T) *config.Config {
 	for {
 		file := sc.drawFile(t)
-		cl := config.Cluster{Policy: config.FairPolicy, MinAllocation: yarn.NewResource(0, 1), MaxAllocation: yarn.NewResource(8192, 8), MaxPriority: 5,
-			Types: sc.types, Allocations: &config.AllocationFile{Name: "fair-scheduler.xml", Text: file}}
-		if len(sc.types) > 2 {
-			cl.MaxAllocation[2] = 4
-		}
-		cfg, _, err := config.Parse(sc.props, cl)
+		cfg, _, err := config.Parse(sc.props, sc.cluster(file))
 		if err == nil {
+			sc.file = file
 			return cfg
 		}
 		if !strings.Contains(err.Error(), "is not possible below") {

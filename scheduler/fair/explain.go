@@ -19,7 +19,26 @@ func (s *Scheduler) Explain(ref cluster.AppRef, max int) []yarn.Reason {
 	var out []yarn.Reason
 	for i := 0; i < s.Books.NodeSlots() && len(out) < max; i++ {
 		if n := s.Books.Node(cluster.NodeRef(i)); n.Member {
-			out = append(out, s.onNode(a, cluster.NodeRef(i), n))
+			out = append(out, s.onNode(a, a.Wants.Keys(), cluster.NodeRef(i), n))
+		}
+	}
+	return out
+}
+
+// ExplainAsk says why one kind of what the application asks for is not granted; see the facade. Limits of queues are those for the first kind.
+func (s *Scheduler) ExplainAsk(ref cluster.AppRef, at, max int) []yarn.Reason {
+	a := s.app(ref)
+	keys := a.Wants.Keys()
+	if at >= len(keys) {
+		return nil
+	}
+	if why := s.onAllNodes(a); !why.OK() {
+		return []yarn.Reason{why}
+	}
+	var out []yarn.Reason
+	for i := 0; i < s.Books.NodeSlots() && len(out) < max; i++ {
+		if n := s.Books.Node(cluster.NodeRef(i)); n.Member {
+			out = append(out, s.onNode(a, keys[at:at+1], cluster.NodeRef(i), n))
 		}
 	}
 	return out
@@ -67,14 +86,14 @@ func (s *Scheduler) overLimit(a *app, w *demand.Want) yarn.Reason {
 	return yarn.Reason{Code: limitCode(q), Subject: q.Path, Needed: s.used(q).Add(w.Any.Size), Limit: q.max, Key: keyMax}
 }
 
-// onNode is what keeps the application from a node.
-func (s *Scheduler) onNode(a *app, ref cluster.NodeRef, n *cluster.NodeBook) yarn.Reason {
+// onNode is what keeps the application from a node, of what it wants.
+func (s *Scheduler) onNode(a *app, wants []*demand.Want, ref cluster.NodeRef, n *cluster.NodeBook) yarn.Reason {
 	why := yarn.Reason{Subject: n.ID.String()}
 	if !n.Accepting {
 		why.Code = fit.NodeUnavailable
 		return why
 	}
-	wants, reserved := a.Wants.Keys(), false
+	reserved := false
 	if n.Reserved >= 0 {
 		container := s.Books.Container(n.Reserved)
 		if owner := s.app(container.App); owner != a {

@@ -48,6 +48,9 @@ func (p *play) knowsWhy(a *app, given map[yarn.Code]int) {
 	}
 	for _, why := range reasons {
 		given[why.Code]++
+		if r := p.s.Remedy(a.ref, why); !r.Any() {
+			p.fail("%v waits because of %+v, and nothing helps", a.twin.ID, why)
+		}
 		if wrong := p.untrue(a.twin, why); wrong != "" {
 			p.fail("%v waits, they say because of %+v: %s", a.twin.ID, why, wrong)
 		}

@@ -27,6 +27,15 @@ func (s *Scheduler) Explain(ref cluster.AppRef, max int) (out []yarn.Reason) {
 	return out
 }
 
+// ExplainAsk says why one kind of what the application asks for is not granted; see the facade.
+func (s *Scheduler) ExplainAsk(ref cluster.AppRef, at, max int) []yarn.Reason {
+	keys := appOf(s.App(ref)).Wants.Keys()
+	if at == 0 || at >= len(keys) {
+		return s.Explain(ref, max)
+	}
+	return []yarn.Reason{{Code: fit.EarlierAsk, Subject: s.tree.Root().Path, Count: int64(keys[0].Priority)}}
+}
+
 // why is what keeps the application from the node. The first key that it asks under
 // decides: where nothing of it finds room, the others are not looked at.
 func (s *Scheduler) why(a *app, n *cluster.NodeBook) yarn.Reason {

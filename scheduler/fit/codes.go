@@ -78,6 +78,8 @@ const (
 	RunningApps        yarn.Code = "max-running-apps"              // of the queue
 	UserRunningApps    yarn.Code = "max-running-apps-of-user"
 	NextUpdate         yarn.Code = "waits-for-next-update" // demands are looked at by a timer
+	NothingFree        yarn.Code = "nothing-free"          // on any node of the partition Subject; the most that one has
+	PreemptionWaits    yarn.Code = "preemption-under-way"  // Count containers of Needed in all have had notice for it, or for its queue, Subject
 
 	// Of opportunistic containers: Count is how many are asked for, Max the nodes that were looked at.
 	NoNodeQueue    yarn.Code = "no-node-with-queue"

@@ -37,8 +37,12 @@ type Source interface {
 	// Preemptions are the latest events of preemption, the youngest first, at most so many: of a queue and those below it, "" for all, and of
 	// an application, the zero value for all.
 	Preemptions(ctx context.Context, queue string, app yarn.ApplicationID, most int) ([]view.Preemption, error)
-	// Gates are the reasons why the application gets nothing now of what it asks for; none where it asks for nothing.
-	Gates(context.Context, yarn.ApplicationID) ([]view.Gate, error)
+	// Gates are the reasons why the application gets nothing now of what it asks for, and what would help; none where it asks for nothing.
+	Gates(context.Context, yarn.ApplicationID) (view.Gates, error)
+	// Rooms is what the leaf with that path, or a user there, could still get, by partition; none if there is no such leaf.
+	Rooms(ctx context.Context, path, user string) ([]view.Room, error)
+	// Waits is how long applications have waited since this ResourceManager became active, by queue, user and cause.
+	Waits(context.Context) ([]view.Wait, error)
 	// NodeActivities are what an offer of the node would do now, one entry for each walk; none if the scheduler does not have the node.
 	NodeActivities(context.Context, yarn.NodeID) ([]view.NodeActivities, error)
 	// AppActivities are what offers of at most so many nodes would do for the application; none if the scheduler does not have it.

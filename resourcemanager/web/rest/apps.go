@@ -103,43 +103,29 @@ func (s *server) why(r *http.Request) (*answer.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	var gates []view.Gate
-	var since int64
-	if t := a.Current(); t != nil && !a.State.Final() {
-		if since = t.StartTime; t.State != yarn.AttemptScheduled {
-			since = 0
-		}
-		if gates, err = s.Source.Gates(r.Context(), a.ID); err != nil {
-			return nil, err
-		}
+	gates, err := s.Source.Gates(r.Context(), a.ID)
+	if err != nil {
+		return nil, err
 	}
-	return answer.Wrapped("why", tree.New().
+	s.hideHolders(r, &gates)
+	var since int64
+	if t := a.Current(); t != nil && !a.State.Final() && t.State == yarn.AttemptScheduled {
+		since = t.StartTime
+	}
+	o := tree.New().
 		Add("id", a.ID.String()).
 		Add("state", a.PublicState.String()).
 		Add("waiting", why != "").
 		AddIf(why != "", "reason", why).
 		AddIf(why != "" && since != 0, "since", since).
-		AddIf(len(gates) > 0, "gates", gateObjects(gates)).
-		AddIf(len(takings) > 0, "preemption", takings)), nil
-}
-
-// gateObjects are reasons as they are told.
-func gateObjects(list []view.Gate) *tree.Object {
-	var out tree.List
-	for i := range list {
-		g := &list[i]
-		o := tree.New().Add("code", string(g.Code)).Add("text", g.Text).AddIf(g.Setting != "", "setting", g.Setting).AddIf(g.Origin != "", "origin", g.Origin)
-		if !g.Needed.IsZero() || !g.Limit.IsZero() {
-			o.Add("needed", memoryAndCores(&g.Needed)).Add("limit", memoryAndCores(&g.Limit))
-		}
-		var change tree.List
-		for _, x := range g.Change {
-			change = append(change, tree.New().Add("name", x.Name).Add("value", x.Value))
-		}
-		o.AddIf(len(change) > 0, "change", change).AddIf(g.Room, "lacks", memoryAndCores(&g.Free)).AddIf(g.Never, "never", true)
-		out = append(out, o)
+		AddIf(gates.Refused, "refused", true).
+		AddIf(len(gates.List) > 0, "gates", gateObjects(gates.List)).
+		AddIf(len(takings) > 0, "preemption", takings)
+	if l := gates.Line; l.Place > 0 {
+		o.Add("line", tree.New().Add("place", l.Place).Add("of", l.Of).Add("for", l.For).Add("queue", l.Queue))
 	}
-	return tree.New().Add("gate", out)
+	o.AddIf(len(gates.Impossible) > 0, "impossible", impossibleObjects(gates.Impossible)).AddIf(len(gates.Asks) > 0, "asks", askObjects(gates.Asks))
+	return answer.Wrapped("why", o), nil
 }
 
 func memoryAndCores(r *yarn.Resource) *tree.Object {

@@ -109,6 +109,8 @@ func Routes(c Config) []Route {
 		{"POST", "/delegation-token/expiration", s.noTokens},
 		{"DELETE", "/delegation-token", s.noTokens},
 		{"GET", "/preemptions", s.preemptions},
+		{"GET", "/headroom", s.headroom},
+		{"GET", "/waiting-times", s.waitingTimes},
 		{"GET", "/scheduler-conf", s.queueConf},
 		{"PUT", "/scheduler-conf", s.changeQueueConf},
 		{"POST", "/scheduler-conf/validate", s.checkQueueConf},

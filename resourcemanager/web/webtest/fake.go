@@ -28,7 +28,9 @@ type Source struct {
 	Self     access.Daemon
 	Waiting  map[yarn.ApplicationID]string // why applications wait
 	Taken    []view.Preemption
-	Gated    []view.Gate // of every application
+	Gated    view.Gates // of every application
+	Left     []view.Room
+	Waited   []view.Wait
 	Happens  *events.Log
 	Tallied  access.Tallies
 	Doing    []view.NodeActivities // of every node and application
@@ -105,9 +107,22 @@ func (s *Source) Preemptions(_ context.Context, queue string, app yarn.Applicati
 }
 
 // Gates are the fixed ones.
-func (s *Source) Gates(context.Context, yarn.ApplicationID) ([]view.Gate, error) {
+func (s *Source) Gates(context.Context, yarn.ApplicationID) (view.Gates, error) {
 	return s.Gated, s.Err
 }
+
+// Rooms are those of Left that are the queue's.
+func (s *Source) Rooms(_ context.Context, path, _ string) (out []view.Room, err error) {
+	for _, r := range s.Left {
+		if r.Queue == path {
+			out = append(out, r)
+		}
+	}
+	return out, s.Err
+}
+
+// Waits are the fixed ones.
+func (s *Source) Waits(context.Context) ([]view.Wait, error) { return s.Waited, s.Err }
 
 // NodeActivities are the first of Doing.
 func (s *Source) NodeActivities(context.Context, yarn.NodeID) ([]view.NodeActivities, error) {

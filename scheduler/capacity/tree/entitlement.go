@@ -67,6 +67,15 @@ func (l *Live) refreshLeaf(q *Queue, limit *resource, sized bool) {
 	l.Server.Entitled(q, limit)
 }
 
+// LimitOf is what a queue may use in the default partition now, seen from above, as it is told to leaves that are entitled.
+func (b *Basis) LimitOf(q *Queue) resource {
+	if q.Up == nil {
+		return b.Total
+	}
+	above := b.LimitOf(q.Up)
+	return b.childLimit(q.Up, q, &above)
+}
+
 // childLimit is what a child may use of what its parent may, in the default partition.
 func (b *Basis) childLimit(q, c *Queue, limit *resource) (room resource) {
 	if own := &q.Shares[0]; b.Calc.More(&b.Total, limit, &own.EffMax) {

@@ -4,6 +4,7 @@ import (
 	"github.com/heddle-project/heddle/scheduler/capacity/tree"
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/core"
+	"github.com/heddle-project/heddle/scheduler/javanum"
 	"github.com/heddle-project/heddle/scheduler/measure"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -62,6 +63,31 @@ func (l *Users) LimitNow(q *tree.Queue, p cluster.Part, m Mode, weight float32) 
 	}
 	l.core.Calc.ScaleDown(&limit, float64(weight), &l.core.Min)
 	return limit
+}
+
+// LimitIf is LimitNow by the rules of q, which may be others than those in force.
+func (l *Users) LimitIf(q *tree.Queue, p cluster.Part, m Mode, weight float32) (limit yarn.Resource) {
+	l.compute(q, p, m, false, &limit)
+	l.core.Calc.ScaleDown(&limit, float64(weight), &l.core.Min)
+	return limit
+}
+
+// LimitOf is what a user may use as one who asks for something, whether it does or not, and what it uses.
+func (l *Users) LimitOf(q *tree.Queue, p cluster.Part, name string) (limit, used yarn.Resource) {
+	u, weight := l.byName[name], q.Conf.Weight(name)
+	if u != nil {
+		used = u.Shares[p].Used
+	}
+	if u != nil && u.IsActive {
+		return l.LimitNow(q, p, Respect, weight), used
+	}
+	all := &l.Shares[p]
+	keptUsed, keptWeight := all.ActiveUsed, l.activeWeight
+	l.core.Calc.Increase(&all.ActiveUsed, &used)
+	l.activeWeight = javanum.Add(l.activeWeight, weight)
+	limit = l.LimitIf(q, p, Respect, weight)
+	all.ActiveUsed, l.activeWeight = keptUsed, keptWeight
+	return limit, used
 }
 
 // compute finds the limit. ofAll: users who ask for nothing share, too.

@@ -1,0 +1,73 @@
+package rest_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/resourcemanager/web/webtest"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// TestGatesAreTold: every field of the answer why.
+func TestGatesAreTold(t *testing.T) {
+	s := webtest.New()
+	s.Gated = view.Gates{List: []view.Gate{{Code: "max-running-apps", Text: "too many", Setting: "maxRunningApps", Origin: "f.xml:3", Since: 5000,
+		Change: []view.Setting{{Name: "maxRunningApps", Value: "2", Element: "queue root.a"}}, TooLarge: true, Act: view.Act{Do: "end-application", Text: "x ends", Command: "yarn application -kill x"},
+		Holders: []view.GateHolder{{App: webtest.App(1), User: "ann", Queue: "root.a", Has: yarn.NewResource(2048, 2), Count: 2}}}},
+		Line: view.Line{Place: 2, Of: 3, For: "containers", Queue: "root.a"}, Impossible: []view.Impossible{{Priority: 1, Size: yarn.NewResource(4096, 1), Count: 2, Label: "gpu", Code: "node-too-small", Text: "never"}}}
+	h := serve(t, s, &webtest.Controller{})
+	body := get(h, "/apps/"+webtest.App(1).String()+"/why", "").Body.String()
+	valid(t, body)
+	for _, want := range []string{`{"code":"max-running-apps","text":"too many","setting":"maxRunningApps","origin":"f.xml:3","change":[{"name":"maxRunningApps","value":"2","element":"queue root.a"}],"tooLarge":true,` +
+		`"act":{"do":"end-application","text":"x ends","command":"yarn application -kill x"},"holders":[{"appId":"application_1_0001","user":"ann","queue":"root.a","memoryMB":2048,"vCores":2,"containers":2}],"since":5000}`,
+		`"line":{"place":2,"of":3,"for":"containers","queue":"root.a"}`, `"impossible":[{"priority":1,"memoryMB":4096,"vCores":1,"containers":2,"label":"gpu","code":"node-too-small","text":"never"}]`} {
+		if !strings.Contains(body, stamped(want)) {
+			t.Errorf("%s\nwant %s", body, want)
+		}
+	}
+}
+
+// TestHeadroom: leaves by name, and what is wrong with a name.
+func TestHeadroom(t *testing.T) {
+	s := webtest.New()
+	h := serve(t, s, &webtest.Controller{})
+	leaf := ""
+	c, _ := s.Cluster(t.Context(), view.Queues)
+	for _, q := range c.Queues.Queues {
+		if q.Leaf {
+			leaf = q.Path
+			s.Left = append(s.Left, view.Room{Queue: q.Path, Largest: yarn.NewResource(2048, 2), Count: 3, Stop: view.Gate{Code: "queue-limit", Text: "full", Setting: "a.b", Origin: "q.xml:1"}})
+		}
+	}
+	all := get(h, "/headroom?user=ann", "").Body.String()
+	valid(t, all)
+	if n := strings.Count(all, `"queue":`); n != len(s.Left) || !strings.Contains(all, `"user":"ann"`) ||
+		!strings.Contains(all, `"largest":{"memoryMB":2048,"vCores":2},"containers":3,"stop":{"code":"queue-limit","text":"full","setting":"a.b","origin":"q.xml:1"}`) {
+		t.Errorf("%d of %d: %s", n, len(s.Left), all)
+	}
+	if one := get(h, "/headroom?queue="+leaf, "").Body.String(); strings.Count(one, `"queue":`) != 1 || !strings.Contains(one, `"queues":1`) {
+		t.Error(one)
+	}
+	if w := get(h, "/headroom?queue=nowhere", ""); w.Code != http.StatusNotFound {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+// TestWaitingTimes: of queues, and of users.
+func TestWaitingTimes(t *testing.T) {
+	s := webtest.New()
+	s.Waited = []view.Wait{{Queue: "root.a", Cause: "node-full", Millis: 3000}, {Queue: "root.a", User: "ann", Cause: "node-full", Millis: 1000}, {Queue: "root.b", Cause: "user-limit", Millis: 7}}
+	h := serve(t, s, &webtest.Controller{})
+	for path, want := range map[string]string{
+		"":              `{"waitingTimes":{"wait":[{"queue":"root.a","cause":"node-full","millis":3000},{"queue":"root.b","cause":"user-limit","millis":7}]}}`,
+		"?by=user":      `{"waitingTimes":{"wait":[{"queue":"root.a","user":"ann","cause":"node-full","millis":1000}]}}`,
+		"?queue=root.b": `{"waitingTimes":{"wait":[{"queue":"root.b","cause":"user-limit","millis":7}]}}`,
+		"?by=node":      "by is queue or user",
+	} {
+		if body := get(h, "/waiting-times"+path, "").Body.String(); !strings.Contains(body, want) {
+			t.Errorf("%s: %s\nwant %s", path, body, want)
+		}
+	}
+}
