@@ -118,13 +118,19 @@ const amount = (r: any) => (r ? `${memory(r.memoryMB)}, ${count(r.vCores)} vcore
 function Why({ w, id }: { w: any; id: string }) {
   const text = visible(w.reason), at = text.lastIndexOf(";"), gates = list<any>(w.gates?.gate);
   const setting = at > 0 && /^\s*yarn\./.test(text.slice(at + 1)) ? text.slice(at + 1).trim() : "";
-  const helps = (g: any) => g.never ? "nothing: no node is so large" : list<any>(g.change).length > 0
-    ? <>{list<any>(g.change).map((x, i) => <div key={i}><code><T>{x.name}</T></code> = <T>{x.value}</T></div>)}</>
-    : g.lacks ? `${amount(g.lacks)} more` : "–";
+  const helps = (g: any) => <>
+    {g.never && <div>nothing: no node is so large</div>}
+    {list<any>(g.change).map((x, i) => <div key={i}><code><T>{x.name}</T></code> = <T>{x.value}</T></div>)}
+    {g.act && <div><T>{g.act.text}</T>{g.act.command && <> <code><T>{g.act.command}</T></code></>}</div>}
+    {!g.never && g.lacks && <div>{amount(g.lacks)} more</div>}
+    {list<any>(g.holders).map((h, i) => <div key={i}><A to={`/apps/${part(h.appId)}`}><T>{h.appId}</T></A> of <T>{h.user}</T> has {amount(h)}</div>)}
+  </>;
   return <Card title="Why it waits" className="why">
     <p className="reason">{setting ? text.slice(0, at) : text}</p>
     {setting && <p>Governed by <code>{setting}</code></p>}
     {w.since > 0 && <p>Since {moment(w.since)}, {ago(w.since)}</p>}
+    {w.line && <p>Number {count(w.line.place)} of {count(w.line.of)} in <T>{w.line.queue}</T> that wait for {w.line.for}</p>}
+    {list<any>(w.impossible).map((x, i) => <p key={i}><T>{x.text}</T></p>)}
     <p><A to={`/activities?app=${part(id)}`}>What each node would do for it now</A></p>
     {gates.length > 0 && <Table label="Limits that hold it" heads={["Limit", "Needed", "Allowed", "Set by", "Would lift it"]}
       rows={gates.map((g) => [<T>{g.text}</T>, amount(g.needed), amount(g.limit), g.setting ? <><code><T>{g.setting}</T></code>{g.origin && <div><T>{g.origin}</T></div>}</> : "–", helps(g)])} />}
