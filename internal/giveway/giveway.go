@@ -1,5 +1,5 @@
-// Package giveway lets calls be read while long work goes on beside them. Go looks at the network when a processor has
-// nothing to run, and otherwise only every 10 ms: where a few goroutines keep all processors busy, calls that take
+// Package giveway makes long work pause, so that calls are read meanwhile. Go polls the network when a processor has
+// nothing to run, and otherwise only every 10 ms: if a few goroutines keep all processors busy, calls that take
 // microseconds wait that long. runtime.Gosched does not help, because the goroutine that yields can run again at once.
 package giveway
 

@@ -1,5 +1,5 @@
-// Package progress shows how far long work has come: a bar with an estimate on a terminal, a line now and then elsewhere. Work that is over soon shows
-// nothing.
+// Package progress shows the progress of long operations: a bar with an estimate on a terminal, a line every ten seconds elsewhere. Short
+// operations show nothing.
 package progress
 
 import (

@@ -1,5 +1,5 @@
-// Package metricstest compares what a daemon tells under /jmx with what Apache's tells: the table test/compat/facts/metrics.tsv, but for
-// what docs/metrics.md says is not told.
+// Package metricstest compares the metrics of a daemon's /jmx with those of Apache's (the table test/compat/facts/metrics.tsv), except
+// those that docs/metrics.md lists as missing.
 package metricstest
 
 import (

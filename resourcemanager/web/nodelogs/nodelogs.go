@@ -1,5 +1,5 @@
-// Package nodelogs fetches the end of a container's log files from its node, for pages of the ResourceManager: a page may ask no other
-// address than its own. What comes back is hostile text.
+// Package nodelogs fetches the end of a container's log files from its node, for pages of the ResourceManager, which can only send requests to the
+// ResourceManager itself. What comes back is hostile text.
 package nodelogs
 
 import (
