@@ -14,7 +14,7 @@ import (
 // A connection begins with a hello of each side, the caller's first. Then the caller sends frames, and the other side sends nothing, but for one frame
 // at the end of a snapshot. A frame is its length, 4 bytes, and so many bytes; one of length 0 says that the caller is there.
 const (
-	protocol = 1
+	protocol = 2 // 1: without the number of a question in a heartbeat
 	maxHello = 64 << 10
 	maxFrame = MaxBatch + 2<<20
 )
