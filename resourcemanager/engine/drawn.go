@@ -22,7 +22,9 @@ const maxTexts = 1024
 
 func newDrawn() drawn {
 	return drawn{
-		wanted: rows[scheduler.Wanted, view.Wanted]{show: func(w *scheduler.Wanted) view.Wanted { return view.Wanted{Size: w.Size, Count: w.Count, Label: w.Label} }},
+		wanted: rows[scheduler.Wanted, view.Wanted]{show: func(w *scheduler.Wanted) view.Wanted {
+			return view.Wanted{Size: w.Size, Count: w.Count, Label: w.Label}
+		}},
 		requests: rows[yarn.Ask, view.Request]{show: func(q *yarn.Ask) view.Request {
 			return view.Request{Priority: q.Priority, AllocationRequestID: q.AllocationRequestID, Where: q.Where,
 				Capability: q.Capability, Count: q.Count, RelaxLocality: q.RelaxLocality, Label: q.Label, ExecutionType: q.ExecutionType}
