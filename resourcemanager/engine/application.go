@@ -15,7 +15,7 @@ type restoredApp struct{ callerSignature, unknown []byte }
 type application struct {
 	sub Submission
 	choices
-	changing *choices     // as in the newest record, while changes are being stored; nil: none are
+	changing *changes     // nil: none are being stored
 	restored *restoredApp // nil: nothing
 	attempts []*attempt
 
@@ -66,7 +66,7 @@ func (a *application) visited() *onNodes {
 // recorded is what a user has chosen, as in the newest record.
 func (a *application) recorded() *choices {
 	if a.changing != nil {
-		return a.changing
+		return &a.changing.choices
 	}
 	return &a.choices
 }
@@ -100,6 +100,12 @@ type choices struct {
 	planQueue string // path of the queue below a plan that a caller moved it to; "": where its reservation says
 	priority  int32
 	expireAt  int64 // wall clock, 0 never
+}
+
+// changes are the choices as in the newest record, while changes are being stored.
+type changes struct {
+	choices
+	open int // changes that are not confirmed yet: some of them may undo others
 }
 
 // enters takes note that the queue has another path, or another one has taken its place.

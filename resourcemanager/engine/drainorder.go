@@ -76,18 +76,21 @@ func (e *Engine) orderStored(s saved, err error) {
 	}
 }
 
-// undrainNodes takes orders back: for a host the host's own and those of its nodes, for a node that one.
+// undrainNodes takes orders back, also those that are being stored: for a host the host's own and those of its nodes, for a node that one.
 func (e *Engine) undrainNodes(c UndrainNodes) {
 	c.Nodes = orderNames(c.Nodes)
 	byHost := map[string][]yarn.NodeID{}
 	for id := range e.drainOrders { //tidy:unordered sorted below
 		byHost[hostID(id).Host] = append(byHost[hostID(id).Host], id)
 	}
+	for id := range e.ordersPending { //tidy:unordered likewise
+		byHost[hostID(id).Host] = append(byHost[hostID(id).Host], id)
+	}
 	end := map[yarn.NodeID]bool{} // names of the orders that end
 	for _, name := range c.Nodes {
 		found := byHost[name.Host]
-		if _, one := e.drainOrders[name]; name.Port != 0 {
-			if found = nil; one {
+		if name.Port != 0 {
+			if found = nil; e.ordered(name) {
 				found = []yarn.NodeID{name}
 			}
 		}
@@ -110,9 +113,15 @@ func (e *Engine) undrainNodes(c UndrainNodes) {
 	e.whenStored(func() { e.followOrders(c.Ticket, &refusal) })
 }
 
+// ordered tells whether an order of that name is in force, or is being stored.
+func (e *Engine) ordered(name yarn.NodeID) bool {
+	_, inForce := e.drainOrders[name]
+	return inForce || e.ordersPending[name] > 0
+}
+
 // noOrder says why there is nothing to take back for the name.
 func (e *Engine) noOrder(name yarn.NodeID) *Error {
-	if _, host := e.drainOrders[hostID(name)]; host {
+	if e.ordered(hostID(name)) {
 		return refuse(Failed, "Cannot take %s back alone: all nodes of %s were asked to drain; take back %s", nameOf(name), name.Host, name.Host)
 	}
 	if len(e.unknownNames([]yarn.NodeID{name})) > 0 {

@@ -40,6 +40,9 @@ func (e *Engine) recoverApp(r *RecoveredApplication) {
 	if rec.Final != yarn.AppNew {
 		a.finishTime, a.final, a.diagnostics = rec.FinishTime, rec.FinalStatus, rec.Diagnostics
 		a.state = rec.Final
+		if t := a.current(); t != nil {
+			t.gone = true // also if the record of its end could not be stored: its master is told so
+		}
 		e.touchApp(a)
 		e.retain(a)
 		return

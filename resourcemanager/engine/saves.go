@@ -132,10 +132,10 @@ func (e *Engine) saveChange(a *application, t Ticket, note func(*choices), apply
 // change makes a change in what is recorded.
 func (a *application) change(note func(*choices)) {
 	if a.changing == nil {
-		now := a.choices
-		a.changing = &now
+		a.changing = &changes{choices: a.choices}
 	}
-	note(a.changing)
+	a.changing.open++
+	note(&a.changing.choices)
 }
 
 // takeBack stores the application without a change that failed. Later changes, whose
@@ -161,8 +161,10 @@ func (e *Engine) changeStored(s saved, err error) {
 		refusal = refuse(NotStored, "Cannot store the change of %s: %v", s.subject, err)
 	} else {
 		value, refusal = s.apply()
-		if s.app.changing != nil && *s.app.changing == s.app.choices {
-			s.app.changing = nil
+		if c := s.app.changing; refusal == nil && c != nil {
+			if c.open--; c.open == 0 && c.choices == s.app.choices {
+				s.app.changing = nil
+			}
 		}
 		e.touchApp(s.app)
 	}

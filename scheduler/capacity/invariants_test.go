@@ -161,8 +161,7 @@ func (v *snapshot) queuesSound() string {
 	return ""
 }
 
-// usersSound sees that the users of a leaf add up to the leaf. Where users were
-// forgotten they need not.
+// usersSound sees that the users of a leaf add up to the leaf.
 func (v *snapshot) usersSound(q *Queue, to *twin.Queue) string {
 	if !q.Leaf {
 		return ""
@@ -174,12 +173,9 @@ func (v *snapshot) usersSound(q *Queue, to *twin.Queue) string {
 			used := v.world.UsedBy(to, u, l.Name)
 			sum = sum.Add(used)
 			ratios += u.Ratio[l.Name]
-			if !leafOf(q).LostUsage && (u.Forgotten[l.Name] != resource{} || negative(used)) {
+			if u.Forgotten[l.Name] != (resource{}) || negative(used) {
 				return fmt.Sprintf("%s: user %s uses %v in %q, but has %v more", q.Path, u.Name, used, l.Name, resource{}.Sub(u.Forgotten[l.Name]))
 			}
-		}
-		if leafOf(q).LostUsage {
-			continue
 		}
 		if to.Forgotten[l.Name] != (resource{}) || sum != v.world.Used(to, l.Name) {
 			return fmt.Sprintf("%s: users have %v in %q, the leaf has %v", q.Path, sum, l.Name, v.world.Used(to, l.Name))
@@ -446,7 +442,7 @@ func (p *play) settled() {
 // forgotten sees that a leaf does not remember a user whose last application has
 // gone, if it never counted one in another way.
 func (p *play) forgotten(q *Queue, user string) {
-	if leafOf(q).LostUsage || leafOf(q).LostActive || leafOf(q).Named(user) == nil {
+	if leafOf(q).LostActive || leafOf(q).Named(user) == nil {
 		return
 	}
 	for _, a := range p.quick.Apps {

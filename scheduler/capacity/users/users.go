@@ -38,8 +38,8 @@ type Users struct {
 	Gone        map[string]*User
 	GoneVersion int64
 
-	// A user was removed while some of its applications were active, or while some of
-	// its usage was left, so that the sum of the users' is not that of the leaf.
+	// A user was removed while some of its applications were active or, in replays, while
+	// some of its usage was left, so that the sum of the users' is not that of the leaf.
 	LostActive, LostUsage bool
 
 	core          *core.Core
@@ -184,19 +184,18 @@ func (l *Users) Of(name string, m *Member) *User {
 	return m.User
 }
 
-// Leave removes a user who has no application left.
+// Leave removes a user who has no application left. Containers that are kept for a next
+// attempt keep their user; it leaves with the last of them.
 //
 // compat: limits that were found for this version stand, though fewer users are
 // active now.
-//
-// compat: what the user still uses is forgotten with the user. Containers that
-// are kept for a next attempt take it below zero when they end.
 func (l *Users) Leave(q *tree.Queue, u *User) {
+	if u.uses() && !l.forgetsUsage() {
+		return
+	}
 	l.LostActive = l.LostActive || u.Active != 0
 	l.Count(u, -u.Active, -u.Pending)
-	for p := range u.Shares {
-		l.LostUsage = l.LostUsage || !u.Shares[p].Used.IsZero()
-	}
+	l.LostUsage = l.LostUsage || u.uses()
 	if u.IsActive {
 		l.actives--
 	}
@@ -209,6 +208,16 @@ func (l *Users) Leave(q *tree.Queue, u *User) {
 	i, _ := slices.BinarySearchFunc(l.All, u, func(o, u *User) int { return cmp.Compare(o.number, u.number) })
 	l.All = slices.Delete(l.All, i, i+1)
 	l.sumWeights(q)
+}
+
+// uses tells whether anything of the user's is left in any partition.
+func (u *User) uses() bool {
+	for p := range u.Shares {
+		if !u.Shares[p].Used.IsZero() {
+			return true
+		}
+	}
+	return false
 }
 
 // Left is what walks found out about a user who has left the leaf. It is kept
@@ -379,6 +388,9 @@ func (l *Users) Charge(q *tree.Queue, name string, m *Member, p part, amount *re
 	ratio := calc.Ratio(&sh.Used, &l.core.Books.Partition(p).Total)
 	all.UsageRatio = javanum.Add(all.UsageRatio, javanum.Add(ratio, -sh.Ratio))
 	sh.Ratio = ratio
+	if u.Active == 0 && u.Pending == 0 && !u.uses() && !l.forgetsUsage() {
+		l.Leave(q, u)
+	}
 }
 
 // Resized makes the users' shares of a partition anew, after its size changed.
