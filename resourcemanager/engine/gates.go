@@ -137,16 +137,16 @@ func (e *Engine) Gates(now yarn.Now, id yarn.ApplicationID) (out view.Gates) {
 		return out
 	}
 	e.see(a, reasons)
+	known := knownGates{e: e}
 	for _, why := range reasons {
-		r := e.remedy(a, why)
-		g := e.gate(a, why, &r)
+		g := known.of(a, why)
 		g.Since = e.since(a, why.Code)
 		out.List = append(out.List, g)
 	}
 	if l := e.sched.Line(a.ref); l.Place > 0 {
 		out.Line = view.Line(l)
 	}
-	out.Impossible, out.Asks = e.impossible(a), e.askGates(a)
+	out.Impossible, out.Asks = e.impossible(a), e.askGates(a, &known)
 	return out
 }
 
@@ -156,15 +156,32 @@ const (
 	askNodes    = 4 // that are looked at for each
 )
 
+// knownGates are the gates of an application that a call has found, so that the same reason is not looked into again for each kind of what it asks for.
+type knownGates struct {
+	e     *Engine
+	whys  []yarn.Reason
+	gates []view.Gate
+}
+
+func (k *knownGates) of(a *application, why yarn.Reason) view.Gate {
+	if i := slices.Index(k.whys, why); i >= 0 {
+		g := k.gates[i]
+		g.Change, g.Holders = slices.Clone(g.Change), slices.Clone(g.Holders)
+		return g
+	}
+	r := k.e.remedy(a, why)
+	k.whys, k.gates = append(k.whys, why), append(k.gates, k.e.gate(a, why, &r))
+	return k.gates[len(k.gates)-1]
+}
+
 // askGates are what holds each kind of what the application asks for, as if it asked for nothing else.
-func (e *Engine) askGates(a *application) (out []view.Ask) {
+func (e *Engine) askGates(a *application, known *knownGates) (out []view.Ask) {
 	for i, x := range e.sched.Wanted(a.ref, explainAsks) {
 		reasons := e.sched.ExplainAsk(a.ref, i, askNodes)
 		if x.Count <= 0 || len(reasons) == 0 {
 			continue
 		}
-		r := e.remedy(a, reasons[0])
-		out = append(out, view.Ask{Priority: x.Priority, Size: x.Size, Count: x.Count, Label: x.Label, Gate: e.gate(a, reasons[0], &r)})
+		out = append(out, view.Ask{Priority: x.Priority, Size: x.Size, Count: x.Count, Label: x.Label, Gate: known.of(a, reasons[0])})
 	}
 	return out
 }
