@@ -108,7 +108,7 @@ type Engine struct {
 	decisions         []scheduler.Decision
 	preempted         []scheduler.ContainerRef // of the running call
 	takings           []scheduler.Taking       // likewise
-	noticed           []yarn.ContainerID       // likewise
+	notices           noticesFor               // likewise
 	preemptionLog     preemptionLog
 	waits             waits
 	monitoring        bool // a round of preemption is not over

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"slices"
+
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/scheduler/fit"
@@ -8,8 +10,8 @@ import (
 )
 
 // holds are the reasons why an application gets nothing now of what it asks for, be it for its master or for other containers: those of its gangs, those
-// of its opportunistic containers, then those of the scheduler in the order in which an offer comes to them, and a preemption that makes room for it.
-// There are none where it asks for nothing.
+// of its opportunistic containers, then those of the scheduler in the order in which an offer comes to them, and a preemption that makes room for it
+// by the notices that were gathered last. There are none where it asks for nothing.
 func (e *Engine) holds(a *application) (out []yarn.Reason) {
 	t := a.current()
 	if t == nil || t.ending() {
@@ -32,30 +34,88 @@ func (e *Engine) holds(a *application) (out []yarn.Reason) {
 	return out
 }
 
+// noticesFor are the containers under notice, by the one who gets their room: an application or, where none is named, a leaf. They are gathered once for
+// a round of ObserveWaits, and for a call of Gates.
+type noticesFor struct {
+	apps   map[yarn.ApplicationID]*noticed
+	leaves map[string]*noticed
+}
+
+// noticed are containers under notice, and what they have in all.
+type noticed struct {
+	ids []yarn.ContainerID
+	sum yarn.Resource
+}
+
+// gatherNotices finds out for whom containers have had notice: one pass over the log of preemption, as far back as the latest events of these containers
+// are, and none where nothing is under notice.
+func (e *Engine) gatherNotices() {
+	e.notices = noticesFor{}
+	ids := e.sched.Marked(nil)
+	e.preempted = e.sched.UnderNotice(scheduler.NoApp, e.preempted[:0])
+	for _, ref := range e.preempted {
+		ids = append(ids, e.sched.Container(ref).ID)
+	}
+	ids = slices.DeleteFunc(ids, func(id yarn.ContainerID) bool {
+		c := e.byID[id]
+		return c == nil || c.state.Final()
+	})
+	if len(ids) == 0 {
+		return
+	}
+	latest := make(map[yarn.ContainerID]*view.Preemption, len(ids)) // nil: not found yet
+	for _, id := range ids {
+		latest[id] = nil
+	}
+	left := len(latest)
+	e.preemptionLog.walk(func(p *view.Preemption) bool {
+		if last, ok := latest[p.Container]; ok && last == nil {
+			latest[p.Container] = p
+			left--
+		}
+		return left > 0
+	})
+	n := &e.notices
+	n.apps, n.leaves = map[yarn.ApplicationID]*noticed{}, map[string]*noticed{}
+	for _, id := range ids {
+		switch p := latest[id]; {
+		case p == nil || p.Event != view.Noticed:
+		case p.ForApp.Sequence != 0:
+			addNotice(n.apps, p.ForApp, p)
+		default:
+			addNotice(n.leaves, p.ForQueue, p)
+		}
+	}
+}
+
+func addNotice[K comparable](to map[K]*noticed, key K, p *view.Preemption) {
+	of := to[key]
+	if of == nil {
+		of = &noticed{}
+		to[key] = of
+	}
+	of.ids = append(of.ids, p.Container)
+	of.sum.Increase(&p.Resource)
+}
+
+// of are those under notice for the application, and for its leaf.
+func (n *noticesFor) of(app yarn.ApplicationID, leaf string) (out []*noticed) {
+	if of := n.apps[app]; of != nil {
+		out = append(out, of)
+	}
+	if of := n.leaves[leaf]; of != nil {
+		out = append(out, of)
+	}
+	return out
+}
+
 // preemptionFor tells of containers that have had notice so that the application, or its queue, gets their room.
 func (e *Engine) preemptionFor(a *application) (why yarn.Reason) {
-	e.noticed = e.sched.Marked(e.noticed[:0])
-	for _, ref := range e.sched.UnderNotice(scheduler.NoApp, e.preempted[:0]) {
-		e.noticed = append(e.noticed, e.sched.Container(ref).ID)
-	}
-	if len(e.noticed) == 0 {
-		return why
-	}
-	leaf, all := e.sched.LeafOf(a.ref), e.noticed
-	e.noticed = all[:0] // those for it
-	for _, id := range all {
-		c := e.byID[id]
-		if c == nil || c.state.Final() {
-			continue
-		}
-		last := e.preemptionLog.latest(1, func(p *view.Preemption) bool { return p.Container == id })
-		if len(last) == 0 || last[0].Event != view.Noticed || last[0].ForApp != a.sub.ID && (last[0].ForApp.Sequence != 0 || last[0].ForQueue != leaf) {
-			continue
-		}
+	leaf := e.sched.LeafOf(a.ref)
+	for _, of := range e.notices.of(a.sub.ID, leaf) {
 		why.Code, why.Subject = fit.PreemptionWaits, leaf
-		e.noticed = append(e.noticed, id)
-		why.Needed = why.Needed.Add(last[0].Resource)
-		why.Count++
+		why.Needed = why.Needed.Add(of.sum)
+		why.Count += int64(len(of.ids))
 	}
 	return why
 }
@@ -70,21 +130,23 @@ func (e *Engine) Gates(now yarn.Now, id yarn.ApplicationID) (out view.Gates) {
 	case a.ref == scheduler.NoApp:
 		return e.refusedGates(a)
 	}
+	e.gatherNotices()
+	defer func() { e.notices = noticesFor{} }()
 	reasons := e.holds(a)
 	if len(reasons) == 0 {
 		return out
 	}
 	e.see(a, reasons)
+	known := knownGates{e: e}
 	for _, why := range reasons {
-		r := e.remedy(a, why)
-		g := e.gate(a, why, &r)
+		g := known.of(a, why)
 		g.Since = e.since(a, why.Code)
 		out.List = append(out.List, g)
 	}
 	if l := e.sched.Line(a.ref); l.Place > 0 {
 		out.Line = view.Line(l)
 	}
-	out.Impossible, out.Asks = e.impossible(a), e.askGates(a)
+	out.Impossible, out.Asks = e.impossible(a), e.askGates(a, &known)
 	return out
 }
 
@@ -94,15 +156,32 @@ const (
 	askNodes    = 4 // that are looked at for each
 )
 
+// knownGates are the gates of an application that a call has found, so that the same reason is not looked into again for each kind of what it asks for.
+type knownGates struct {
+	e     *Engine
+	whys  []yarn.Reason
+	gates []view.Gate
+}
+
+func (k *knownGates) of(a *application, why yarn.Reason) view.Gate {
+	if i := slices.Index(k.whys, why); i >= 0 {
+		g := k.gates[i]
+		g.Change, g.Holders = slices.Clone(g.Change), slices.Clone(g.Holders)
+		return g
+	}
+	r := k.e.remedy(a, why)
+	k.whys, k.gates = append(k.whys, why), append(k.gates, k.e.gate(a, why, &r))
+	return k.gates[len(k.gates)-1]
+}
+
 // askGates are what holds each kind of what the application asks for, as if it asked for nothing else.
-func (e *Engine) askGates(a *application) (out []view.Ask) {
+func (e *Engine) askGates(a *application, known *knownGates) (out []view.Ask) {
 	for i, x := range e.sched.Wanted(a.ref, explainAsks) {
 		reasons := e.sched.ExplainAsk(a.ref, i, askNodes)
 		if x.Count <= 0 || len(reasons) == 0 {
 			continue
 		}
-		r := e.remedy(a, reasons[0])
-		out = append(out, view.Ask{Priority: x.Priority, Size: x.Size, Count: x.Count, Label: x.Label, Gate: e.gate(a, reasons[0], &r)})
+		out = append(out, view.Ask{Priority: x.Priority, Size: x.Size, Count: x.Count, Label: x.Label, Gate: known.of(a, reasons[0])})
 	}
 	return out
 }

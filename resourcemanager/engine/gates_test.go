@@ -166,8 +166,9 @@ func TestNoGateIsUnknown(t *testing.T) {
 	}
 }
 
-// TestPreemptionIsAGate: who waits for containers to end that have had notice is told so, and of whom they are.
-func TestPreemptionIsAGate(t *testing.T) {
+// preemptingRig is a rig with one node, which the first application has filled.
+func preemptingRig(t *testing.T) *rig {
+	t.Helper()
 	p := func(name, value string) config.Property {
 		return config.Property{Name: config.PreemptionPrefix + name, Value: value}
 	}
@@ -188,6 +189,12 @@ func TestPreemptionIsAGate(t *testing.T) {
 	beat(1, master.masterID)
 	r.do(&Allocate{Ticket: r.next(), Attempt: master.id, Asks: []yarn.Ask{{Priority: 1, Where: yarn.AnyHost, Capability: yarn.NewResource(1024, 1), Count: 3, RelaxLocality: true}}})
 	beat(2, master.masterID)
+	return r
+}
+
+// TestPreemptionIsAGate: who waits for containers to end that have had notice is told so, and of whom they are.
+func TestPreemptionIsAGate(t *testing.T) {
+	r := preemptingRig(t)
 	r.submitFor(2, "bob", "other", 1024)
 	r.do(MonitorQueues{})
 	g := r.e.Gates(r.now, appID(2))
@@ -200,6 +207,91 @@ func TestPreemptionIsAGate(t *testing.T) {
 	}
 	if g.Line.Place != 1 || g.Line.Of != 1 {
 		t.Errorf("%+v", g.Line)
+	}
+}
+
+// TestNoticesAreGatheredOnce: a round reads the log of preemption once for all who wait, and not at all where nothing is under notice.
+func TestNoticesAreGatheredOnce(t *testing.T) {
+	const waiting = 200
+	r := preemptingRig(t)
+	for i := range int32(waiting) {
+		r.submitFor(i+2, "bob", "other", 1024)
+	}
+	log := &r.e.preemptionLog
+	round := func() int {
+		before := log.read
+		r.pass(1000)
+		r.e.ObserveWaits(r.now)
+		return log.read - before
+	}
+	old := view.Preemption{Event: view.Preempted, Container: yarn.ContainerID{Number: 1 << 30}}
+	for range MaxPreemptionEvents {
+		log.add(old)
+	}
+	if n := round(); n != 0 {
+		t.Errorf("nothing is under notice, and a round reads %d entries", n)
+	}
+	r.do(MonitorQueues{})
+	noticed := 0
+	log.walk(func(p *view.Preemption) bool {
+		noticed++
+		return p.Event == view.Noticed
+	})
+	if noticed--; noticed == 0 {
+		t.Fatal("nothing is under notice")
+	}
+	if n := round(); n != noticed {
+		t.Errorf("a round reads %d entries, %d tell of notices", n, noticed)
+	}
+	for range MaxPreemptionEvents - noticed {
+		log.add(old)
+	}
+	if n := round(); n != MaxPreemptionEvents {
+		t.Errorf("a round reads %d entries of %d", n, MaxPreemptionEvents)
+	}
+	told := func(n int32) int {
+		t.Helper()
+		before := log.read
+		why := r.e.Gates(r.now, appID(n)).List
+		if read := log.read - before; read > MaxPreemptionEvents {
+			t.Errorf("an answer reads %d entries", read)
+		}
+		if last := why[len(why)-1]; last.Code == fit.PreemptionWaits {
+			return len(last.Holders)
+		}
+		return 0
+	}
+	if got := told(2); got != noticed {
+		t.Errorf("application 2 waits for %d containers, %d are under notice", got, noticed)
+	}
+	if got := told(3); got != 0 {
+		t.Errorf("application 3 waits for %d containers, which are under notice for another one", got)
+	}
+	for _, last := range log.latest(MaxPreemptionEvents, func(p *view.Preemption) bool { return p.Event == view.Noticed }) {
+		last.ForApp = yarn.ApplicationID{} // for its queue
+		log.add(last)
+	}
+	if n := round(); n != noticed {
+		t.Errorf("a round reads %d entries, %d tell of notices", n, noticed)
+	}
+	if got := told(waiting); got != noticed {
+		t.Errorf("an application of the queue waits for %d containers, %d are under notice", got, noticed)
+	}
+}
+
+// TestSavesLeaveNoBurst: an empty queue of saves does not keep the memory of its largest burst.
+func TestSavesLeaveNoBurst(t *testing.T) {
+	var q saveQueue
+	for _, n := range []int{savesKept / 2, 50 * savesKept, 1} {
+		for range n {
+			q.all = append(q.all, saved{})
+		}
+		for range n {
+			q.take()
+		}
+		if len(q.entries()) != 0 || cap(q.all) > savesKept {
+			t.Errorf("after %d saves there is room for %d", n, cap(q.all))
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ const MaxPreemptionEvents = 10_000
 type preemptionLog struct {
 	list []view.Preemption
 	next int // the oldest one, once the ring is full
+	read int // entries that were read since the start
 }
 
 func (l *preemptionLog) add(p view.Preemption) {
@@ -26,12 +27,24 @@ func (l *preemptionLog) add(p view.Preemption) {
 // latest are the latest ones that match, at most so many, the youngest first.
 func (l *preemptionLog) latest(most int, match func(*view.Preemption) bool) []view.Preemption {
 	out := []view.Preemption{}
-	for i := len(l.list) - 1; i >= 0 && len(out) < most; i-- {
-		if p := &l.list[(l.next+i)%len(l.list)]; match(p) {
-			out = append(out, *p)
-		}
+	if most > 0 {
+		l.walk(func(p *view.Preemption) bool {
+			if match(p) {
+				out = append(out, *p)
+			}
+			return len(out) < most
+		})
 	}
 	return out
+}
+
+// walk reads the entries, the youngest first, while more wants another one.
+func (l *preemptionLog) walk(more func(*view.Preemption) bool) {
+	for i := len(l.list) - 1; i >= 0; i-- {
+		if l.read++; !more(&l.list[(l.next+i)%len(l.list)]) {
+			return
+		}
+	}
 }
 
 // noteTaking enters what becomes of a container or a reservation in the log of preemption.

@@ -38,7 +38,7 @@ func (e *Engine) remedy(a *application, why yarn.Reason) (r scheduler.Remedy) {
 		r.Act.Do = core.NextCall
 	case fit.PreemptionWaits:
 		r.Act = scheduler.Act{Do: core.Victims, Count: why.Count}
-		r.Holders = e.victims()
+		r.Holders = e.victims(a)
 	default:
 		r = e.sched.Remedy(a.ref, why)
 	}
@@ -52,14 +52,13 @@ const (
 	placeInQueue scheduler.Deed = "wait-for-node-queue"
 )
 
-// victims are those who lose the containers of which preemptionFor has told.
-func (e *Engine) victims() (out []scheduler.Holder) {
-	for _, id := range e.noticed {
-		c := e.byID[id]
-		if c == nil || c.state.Final() || len(out) >= core.MaxHolders {
-			continue
+// victims are those who lose the containers of which preemptionFor tells.
+func (e *Engine) victims(a *application) (out []scheduler.Holder) {
+	for _, of := range e.notices.of(a.sub.ID, e.sched.LeafOf(a.ref)) {
+		for _, id := range of.ids[:min(len(of.ids), core.MaxHolders-len(out))] {
+			c := e.byID[id]
+			out = append(out, scheduler.Holder{App: c.app.sub.ID, User: c.app.sub.User, Queue: e.sched.LeafOf(c.app.ref), Has: e.sched.Container(c.ref).Resource, Count: 1})
 		}
-		out = append(out, scheduler.Holder{App: c.app.sub.ID, User: c.app.sub.User, Queue: e.sched.LeafOf(c.app.ref), Has: e.sched.Container(c.ref).Resource, Count: 1})
 	}
 	return out
 }

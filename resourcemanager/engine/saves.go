@@ -54,6 +54,9 @@ type saveQueue struct {
 // entries are those that are not confirmed.
 func (q *saveQueue) entries() []saved { return q.all[q.done:] }
 
+// savesKept is for how many saves an empty queue keeps its memory.
+const savesKept = 1024
+
 // take takes the first entry out.
 func (q *saveQueue) take() saved {
 	s := q.all[q.done]
@@ -63,6 +66,9 @@ func (q *saveQueue) take() saved {
 		left := copy(q.all, q.entries())
 		clear(q.all[left:])
 		q.all, q.done = q.all[:left], 0
+		if left == 0 && cap(q.all) > savesKept { // what a burst has left
+			q.all = nil
+		}
 	}
 	return s
 }

@@ -203,6 +203,8 @@ func (e *Engine) waitOver(a *application) {
 func (e *Engine) ObserveWaits(now yarn.Now) {
 	e.now = now
 	w := &e.waits
+	e.gatherNotices()
+	defer func() { e.notices = noticesFor{} }()
 	for looks, cost := 0, 0; looks < min(waitLooks, len(e.byRef)) && cost < waitCost; looks++ {
 		if w.next++; w.next >= len(e.byRef) {
 			w.next = 0

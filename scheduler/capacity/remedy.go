@@ -190,11 +190,11 @@ func (s *Scheduler) moreParallel(a *app, why yarn.Reason) core.Remedy {
 	for _, of := range s.userWaiting { //tidy:unordered they are counted
 		waits += len(of)
 	}
-	more := least(waits, func(step int) bool { return s.wouldRun(a, q, ofUser, int32(why.Count)-1+int32(step)) })
-	if more == 0 { // another limit is in the way; this one is not, if all had room
-		more = waits
+	limit, _ := s.leastParallel(a, q, ofUser)
+	if most := why.Count - 1 + int64(waits); limit == 0 || limit > most { // another limit is in the way; this one is not, if all had room
+		limit = most
 	}
-	r.Settings = []core.Setting{{Name: name, Value: strconv.FormatInt(why.Count-1+int64(more), 10)}}
+	r.Settings = []core.Setting{{Name: name, Value: strconv.FormatInt(max(limit, why.Count), 10)}}
 	r.Holders = s.Holders(func(o *core.App) (resource, int64) {
 		if x := appOf(o); x.runnable && x.Running && (ofUser && o.User == a.User || !ofUser && core.Within(o.Leaf, &q.Queue)) {
 			return s.Holding(o)
@@ -204,15 +204,13 @@ func (s *Scheduler) moreParallel(a *app, why yarn.Reason) core.Remedy {
 	return r
 }
 
-// wouldRun tells whether the application would run after a refresh, if the limit on the queue, or on its user, were another one.
-func (s *Scheduler) wouldRun(a *app, q *Queue, ofUser bool, limit int32) bool {
+// leastParallel is the least limit on the queue, or on its user, with which the application would run after a refresh, and how many were looked at. It is 0
+// where another limit holds the application. Without this limit one pass lets those before the application run, as far as the others allow that; with it
+// the same ones run until it is reached, and then the application does not. So it is one more than run when the pass comes to the application.
+func (s *Scheduler) leastParallel(a *app, q *Queue, ofUser bool) (limit int64, looks int) {
 	running, ofUsers := map[*Queue]int32{}, map[string]int32{}
 	full := func(at *Queue) bool {
-		most := at.Conf.MaxParallel
-		if at == q && !ofUser {
-			most = limit
-		}
-		return runnableApps(at)+running[at] >= most
+		return (ofUser || at != q) && runnableApps(at)+running[at] >= at.Conf.MaxParallel
 	}
 	var lists [][]*app
 	var below func(*Queue)
@@ -229,26 +227,27 @@ func (s *Scheduler) wouldRun(a *app, q *Queue, ofUser bool, limit int32) bool {
 	}
 	below(s.tree.Root)
 	for o := range byTheirStart(lists) {
-		most := s.cfg.UserParallel(o.User)
-		if ofUser && o.User == a.User {
-			most = limit
-		}
-		may := !o.runnable && s.userRunnable[o.User]+ofUsers[o.User] < most
+		looks++
+		may := !o.runnable && (ofUser && o.User == a.User || s.userRunnable[o.User]+ofUsers[o.User] < s.cfg.UserParallel(o.User))
 		for at := o.queue; at != nil; at = at.Up {
 			may = may && !full(at)
 		}
 		if !may {
 			continue
 		}
-		if o == a {
-			return true
+		switch {
+		case o != a:
+		case ofUser:
+			return int64(s.userRunnable[a.User]+ofUsers[a.User]) + 1, looks
+		default:
+			return int64(runnableApps(q)+running[q]) + 1, looks
 		}
 		ofUsers[o.User]++
 		for at := o.queue; at != nil; at = at.Up {
 			running[at]++
 		}
 	}
-	return false
+	return 0, looks
 }
 
 // sizeIn is what the application asks for first in a partition.

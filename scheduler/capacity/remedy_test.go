@@ -3,6 +3,7 @@ package capacity
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/scheduler/core"
+	"github.com/heddle-project/heddle/scheduler/demand"
 	"github.com/heddle-project/heddle/scheduler/fit"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -225,5 +227,43 @@ func TestNeverIsSaidAtOnce(t *testing.T) {
 	x.AddNode(cluster.Node{ID: yarn.NodeID{Host: "j", Port: 1}, Total: yarn.NewResource(4096, 4)})
 	if _, _, never := x.remedies(); never {
 		t.Error("there is a node that is large enough")
+	}
+}
+
+// TestLeastParallelIsOnePass: how many applications would have to be allowed at once is found by looking once at those who come before, and it is the place
+// in line behind those who run.
+func TestLeastParallelIsOnePass(t *testing.T) {
+	const running, waiting = 3, 3000
+	for name, byUser := range map[string]bool{"root.a.max-parallel-apps": false, "user.max-parallel-apps": true} {
+		cfg, _, err := config.Parse([]config.Property{{Name: config.Prefix + "root.queues", Value: "a"}, {Name: config.Prefix + "root.a.capacity", Value: "100"},
+			{Name: config.Prefix + name, Value: strconv.Itoa(running)}}, config.Cluster{MinAllocation: yarn.NewResource(512, 1), MaxAllocation: yarn.NewResource(8192, 8)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := New(cfg.Capacity)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var refs []AppRef
+		for i := range running + waiting {
+			id := yarn.ApplicationID{ClusterTimestamp: 1, Sequence: int32(i + 1)}
+			ref, why := s.AddApplication(demand.Application{ID: id, User: "ann", Unmanaged: true}, "root.a")
+			if !why.OK() {
+				t.Fatal(why)
+			}
+			s.AddAttempt(ref, demand.Attempt{ID: yarn.AttemptID{Application: id, Attempt: 1}, StartWall: int64(i)})
+			refs = append(refs, ref)
+		}
+		for _, n := range []int{1, 2, waiting / 2, waiting} {
+			a := s.app(refs[running+n-1])
+			limit, looks := s.leastParallel(a, a.queue, byUser)
+			if limit != int64(running+n) || looks != n {
+				t.Errorf("%s: number %d in line needs a limit of %d, found by %d looks", name, n, limit, looks)
+			}
+			r := s.Remedy(a.Ref, s.parallelReason(a))
+			if len(r.Settings) != 1 || r.Settings[0].Value != strconv.Itoa(running+n) {
+				t.Errorf("%s: number %d in line is told %+v", name, n, r.Settings)
+			}
+		}
 	}
 }

@@ -12,7 +12,7 @@ func (s *Scheduler) Check() string {
 	if bad := s.Core.Check(); bad != "" {
 		return bad
 	}
-	for _, step := range []func() string{s.checkTree, s.checkApps, s.checkLineups, s.checkBounds} {
+	for _, step := range []func() string{s.checkTree, s.checkApps, s.checkLineups, s.checkBounds, s.checkVictims} {
 		if bad := step(); bad != "" {
 			return bad
 		}
@@ -112,6 +112,23 @@ func (s *Scheduler) checkApps() string {
 	}
 	if waiting != 0 {
 		return "users' lists have applications that do not wait"
+	}
+	return ""
+}
+
+// checkVictims sees that the applications with containers under notice are known, so that nobody has to look for them.
+func (s *Scheduler) checkVictims() string {
+	owners := s.preemption.owners
+	if !slices.IsSortedFunc(owners, func(a, b *app) int { return cmp.Or(cmp.Compare(a.Ref, b.Ref), -1) }) {
+		return "applications with containers under notice are out of order, or there twice"
+	}
+	for _, of := range s.Apps {
+		if of == nil || appOf(of).starvation == nil {
+			continue
+		}
+		if a := appOf(of); len(a.victims) > 0 && !slices.Contains(owners, a) {
+			return fmt.Sprintf("%v has containers under notice, and is not among those that do", a.ID)
+		}
 	}
 	return ""
 }

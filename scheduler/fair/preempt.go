@@ -1,6 +1,7 @@
 package fair
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/heddle-project/heddle/scheduler/cluster"
@@ -13,6 +14,7 @@ type preemption struct {
 	starved  []*starvation                     // a heap; see compareStarved
 	notices  []notice                          // by the time that they were given
 	noticed  map[cluster.ContainerRef]bool     // containers under notice that still run
+	owners   []*app                            // the applications that have victims, by their references
 	looks    int                               // nodes and containers that the present Preempt has looked at
 	promises map[cluster.NodeRef]*nodePromises // what containers under notice will free
 }
@@ -92,7 +94,7 @@ func (s *Scheduler) Preempt(now yarn.Now, out []core.Taking) []core.Taking {
 	return out
 }
 
-// forgetEnded recomputes noticed, without containers that have ended.
+// forgetEnded recomputes noticed, victims and owners, without containers that have ended.
 func (s *Scheduler) forgetEnded() {
 	p := &s.preemption
 	p.noticed = map[cluster.ContainerRef]bool{}
@@ -103,22 +105,35 @@ func (s *Scheduler) forgetEnded() {
 			}
 		}
 	}
+	p.owners = slices.DeleteFunc(p.owners, func(a *app) bool {
+		a.victims = slices.DeleteFunc(a.victims, func(v victim) bool { return !s.stands(v) })
+		return len(a.victims) == 0
+	})
+}
+
+// addVictim notes a container under notice with its application.
+func (s *Scheduler) addVictim(a *app, v victim) {
+	p := &s.preemption
+	a.victims = append(a.victims, v)
+	i, found := slices.BinarySearchFunc(p.owners, a.Ref, func(o *app, ref cluster.AppRef) int { return cmp.Compare(o.Ref, ref) })
+	if !found {
+		p.owners = slices.Insert(p.owners, i, a)
+	}
+	p.owners[i] = a // the one before it with that reference is gone
 }
 
 // UnderNotice are an application's containers that will be ended, or all; see the facade.
 func (s *Scheduler) UnderNotice(ref cluster.AppRef, out []cluster.ContainerRef) []cluster.ContainerRef {
-	if ref == cluster.NoApp {
-		for _, a := range s.Apps {
-			if a != nil {
-				out = s.UnderNotice(a.Ref, out)
+	owners := s.preemption.owners
+	if ref != cluster.NoApp {
+		owners = []*app{s.app(ref)}
+	}
+	for _, a := range owners {
+		for _, v := range a.victims {
+			if s.stands(v) {
+				out = append(out, v.ref)
 			}
 		}
-		return out
-	}
-	a := s.app(ref)
-	a.victims = slices.DeleteFunc(a.victims, func(v victim) bool { return !s.stands(v) })
-	for _, v := range a.victims {
-		out = append(out, v.ref)
 	}
 	return out
 }

@@ -26,8 +26,7 @@ func (s *Scheduler) promise(node cluster.NodeRef, a *app, c *victimSet) {
 		p.noticed[v.ref] = true
 		book := s.Books.Container(v.ref)
 		room.Increase(&book.Resource)
-		owner := s.app(book.App)
-		owner.victims = append(owner.victims, v)
+		s.addVictim(s.app(book.App), v)
 	}
 	of := p.promises[node]
 	if of == nil {

@@ -57,12 +57,13 @@ type Route struct {
 type server struct {
 	Config
 	readers events.Places
-	rows    rows // of lists of applications
+	rows    rows          // of lists of applications
+	rooms   chan struct{} // the place of the request for which headroom is computed
 }
 
 // Routes are all operations. GET routes also serve HEAD.
 func Routes(c Config) []Route {
-	s := &server{Config: c}
+	s := &server{Config: c, rooms: make(chan struct{}, 1)}
 	table := []struct {
 		method, path string
 		do           answer.Handler

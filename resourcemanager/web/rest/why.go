@@ -99,6 +99,19 @@ func (s *server) headroom(r *http.Request) (*answer.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	if caller := webgate.From(r.Context()); s.FilterByUser && user != "" && user != caller.User {
+		for _, at := range leaves {
+			if !s.Source.QueueRights(caller, at.Path).Administer {
+				return nil, answer.Errorf(answer.Forbidden, "%s may not see what %s could get in %s: that takes the right to administer the queue", caller.User, user, at.Path)
+			}
+		}
+	}
+	select {
+	case s.rooms <- struct{}{}:
+		defer func() { <-s.rooms }()
+	default:
+		return nil, answer.Errorf(answer.Unavailable, "the headroom of queues is being computed for another request; try again")
+	}
 	var out tree.List
 	for _, at := range leaves[:min(len(leaves), mostRooms)] {
 		rooms, err := s.Source.Rooms(r.Context(), at.Path, user)

@@ -1,11 +1,16 @@
 package rest_test
 
 import (
+	"context"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/resourcemanager/web/access"
+	"github.com/heddle-project/heddle/resourcemanager/web/rest"
 	"github.com/heddle-project/heddle/resourcemanager/web/webtest"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -52,6 +57,77 @@ func TestHeadroom(t *testing.T) {
 	}
 	if w := get(h, "/headroom?queue=nowhere", ""); w.Code != http.StatusNotFound {
 		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+// computing is a source that takes another request while it computes rooms.
+type computing struct {
+	*webtest.Source
+	meanwhile func()
+	calls     int
+}
+
+func (c *computing) Rooms(ctx context.Context, path, user string) ([]view.Room, error) {
+	c.calls++
+	if do := c.meanwhile; do != nil {
+		c.meanwhile = nil
+		do()
+	}
+	return c.Source.Rooms(ctx, path, user)
+}
+
+// TestHeadroomOneAtATime: while headroom is computed for one request, others are turned away and compute nothing.
+func TestHeadroomOneAtATime(t *testing.T) {
+	s := &computing{Source: webtest.New()}
+	var h http.HandlerFunc
+	for _, route := range rest.Routes(rest.Config{Source: s, Now: time.Now}) {
+		if route.Pattern == rest.Prefix+"/headroom" {
+			h = route.Handler
+		}
+	}
+	ask := func() int {
+		w := httptest.NewRecorder()
+		h(w, httptest.NewRequest(http.MethodGet, rest.Prefix+"/headroom", nil))
+		return w.Code
+	}
+	inside, before := 0, 0
+	s.meanwhile = func() {
+		before = s.calls
+		inside = ask()
+		before -= s.calls
+	}
+	if first := ask(); first != http.StatusOK || inside != http.StatusServiceUnavailable || before != 0 {
+		t.Errorf("the first got %d, another one meanwhile %d after %d computations", first, inside, -before)
+	}
+	if again := ask(); again != http.StatusOK {
+		t.Errorf("the next got %d", again)
+	}
+}
+
+// TestHeadroomOfOthers: where lists are filtered by user, what another user could get is for administrators of the queues.
+func TestHeadroomOfOthers(t *testing.T) {
+	s := webtest.New()
+	for _, c := range []struct {
+		filtered, administers bool
+		user                  string
+		want                  int
+	}{
+		{false, false, "ann", http.StatusOK}, {true, false, "ann", http.StatusForbidden}, {true, true, "ann", http.StatusOK}, {true, false, "", http.StatusOK},
+	} {
+		s.Rights = map[string]access.QueueRights{}
+		if c.administers {
+			s.Rights = nil
+		}
+		for _, route := range rest.Routes(rest.Config{Source: s, FilterByUser: c.filtered, Now: time.Now}) {
+			if route.Pattern != rest.Prefix+"/headroom" {
+				continue
+			}
+			w := httptest.NewRecorder()
+			route.Handler(w, httptest.NewRequest(http.MethodGet, rest.Prefix+"/headroom?user="+c.user, nil))
+			if w.Code != c.want {
+				t.Errorf("%+v: %d %s", c, w.Code, w.Body)
+			}
+		}
 	}
 }
 
