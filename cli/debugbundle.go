@@ -31,6 +31,7 @@ const (
 	bundleTail     = 4 << 20  // bytes of the end of one log
 	bundleLogs     = 40
 	bundleNodes    = 50
+	bundleUnpacked = 2 << 30 // bytes of a recording, unpacked
 	bundlePatience = 30 * time.Second
 )
 
@@ -233,8 +234,10 @@ func (b *bundle) recording() error {
 	if err == nil && len(text) > bundleAnswer {
 		err = fmt.Errorf("%s has more than %d MiB: send it, too", r.File, bundleAnswer>>20)
 	}
-	if err == nil && !b.scrub.clean(text) {
-		err = fmt.Errorf("a value of the configuration's secrets is in %s", r.File)
+	if err == nil {
+		if err = b.scrub.cleanRecording(text); err != nil {
+			err = fmt.Errorf("%s: %w", r.File, err)
+		}
 	}
 	if err != nil {
 		b.miss("the last commands", err)

@@ -2,8 +2,10 @@ package cli
 
 import (
 	"archive/tar"
+	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -90,7 +92,15 @@ func TestDebugBundle(t *testing.T) {
 		}
 		return path
 	}
-	write("a.blackbox", "commands")
+	recorded := func(text string) string { // as package blackbox writes them
+		var out bytes.Buffer
+		out.WriteString("Heddle black box 1\n")
+		zip := gzip.NewWriter(&out)
+		_, _ = io.WriteString(zip, strings.Repeat("frame ", 100_000)+text) // in the middle of what is unpacked
+		_ = zip.Close()
+		return out.String()
+	}
+	write("a.blackbox", recorded("commands"))
 	signature := write("signature", "cookie-signing-key\n")
 	write("hadoop-yarn-resourcemanager-h.log", "2026-11-26 INFO a: start\nmy.password=opensesame, next\nAuthorization: Bearer bearer-of-bad-news\n"+
 		"-----BEGIN RSA PRIVATE KEY-----\nMIIEvQIBADANBgk\n-----END RSA PRIVATE KEY-----\nid AKIAIOSFODNN7EXAMPLE and eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl\n"+
@@ -129,7 +139,7 @@ func TestDebugBundle(t *testing.T) {
 	for name, want := range map[string]string{
 		"manifest.json": `"kind": "debugBundle"`, "conf.json": `"value": "seen"`, "resourcemanager-" + web1 + "/goroutines.txt": "goroutine 1", "resourcemanager-" + web1 + "/metrics.txt": "queue_metrics_a{queue=\"root\"} 7",
 		"resourcemanager-" + web1 + "/jmx.json": `"delegationTokens":17`, "resourcemanager-" + web1 + "/scheduler.json": "ok", "nodemanager-" + web1 + "/containers.json": "ok",
-		"last-commands.blackbox": "commands", "logs/hadoop-yarn-resourcemanager-h.log": "last line", "logs/rm-audit.log": "USER=bob",
+		"last-commands.blackbox": recorded("commands"), "logs/hadoop-yarn-resourcemanager-h.log": "last line", "logs/rm-audit.log": "USER=bob",
 	} {
 		if !strings.Contains(files[name], want) {
 			t.Errorf("%s has no %s: %q", name, want, files[name])
@@ -142,8 +152,50 @@ func TestDebugBundle(t *testing.T) {
 	if got := run("-out", out); got.code != 1 || !strings.Contains(got.err, "exists") {
 		t.Errorf("%+v", got)
 	}
-	write("a.blackbox", "x hunter2hunter2 x")
-	if got := run("-out", out+"2"); got.code != 0 || !strings.Contains(got.out, "not in it: the last commands") || unpacked(t, out+"2")["last-commands.blackbox"] != "" {
-		t.Errorf("%+v", got)
+	for why, text := range map[string]string{"secrets is in it": recorded("x hunter2hunter2 x"), "its first line is missing": strings.Repeat("x", 100), "cannot be looked through": "Heddle black box 1\nplain"} {
+		write("a.blackbox", text)
+		to := filepath.Join(t.TempDir(), "bundle.tar.gz")
+		if got := run("-out", to); got.code != 0 || !strings.Contains(got.out, "not in it: the last commands") || !strings.Contains(got.out, why) || unpacked(t, to)["last-commands.blackbox"] != "" {
+			t.Errorf("%s: %+v", why, got)
+		}
 	}
+}
+
+// A secret is found where pieces meet, and no more is unpacked than is allowed.
+func TestCleanRecording(t *testing.T) {
+	s := scrubberOf(t, "my.password=hunter2hunter2")
+	for _, one := range []int{1, 5, 1000} {
+		if err := s.clean(&drip{text: "abc hunter2hunter2 def", most: one}, 1000); !errors.Is(err, errNotClean) {
+			t.Errorf("%d bytes at a time: %v", one, err)
+		}
+		if err := s.clean(&drip{text: "abc hunter2hunter def", most: one}, 1000); err != nil {
+			t.Errorf("%d bytes at a time: %v", one, err)
+		}
+	}
+	if err := s.clean(strings.NewReader(strings.Repeat("x", 2000)), 1000); err == nil || errors.Is(err, errNotClean) {
+		t.Errorf("too much: %v", err)
+	}
+	var out bytes.Buffer
+	out.WriteString("Heddle black box 1\n")
+	zip := gzip.NewWriter(&out)
+	_, _ = io.WriteString(zip, "commands")
+	_ = zip.Flush() // and no end, as if the process had been killed
+	if err := s.cleanRecording(out.Bytes()); err != nil {
+		t.Errorf("without an end: %v", err)
+	}
+}
+
+// drip gives a text in small pieces.
+type drip struct {
+	text string
+	most int
+}
+
+func (d *drip) Read(b []byte) (int, error) {
+	if d.text == "" {
+		return 0, io.EOF
+	}
+	n := copy(b[:min(len(b), d.most)], d.text)
+	d.text = d.text[n:]
+	return n, nil
 }

@@ -101,6 +101,34 @@ func TestAudit(t *testing.T) {
 	}
 }
 
+// TestAuditOfRefreshes: a refresh over the web that is refused leaves a line as one that is done does, and a dry run none.
+func TestAuditOfRefreshes(t *testing.T) {
+	w := newWorld(t, twoQueues, "yarn.acl.enable", "true", "yarn.admin.acl", operator)
+	for _, x := range []struct {
+		who, path string
+		status    int
+	}{
+		{"bob", "queues?dryRun=true&", http.StatusUnauthorized}, {operator, "nodes?dryRun=true&", http.StatusOK},
+		{"bob", "queues?", http.StatusUnauthorized}, {"bob", "nodes?", http.StatusUnauthorized}, {operator, "queues?", http.StatusOK},
+	} {
+		answer, err := http.Post("http://"+w.d.webAddr+"/ws/v1/cluster/refresh/"+x.path+"user.name="+x.who, "application/json", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != x.status {
+			t.Errorf("%s of %s: %s", x.path, x.who, answer.Status)
+		}
+	}
+	until(t, "the last line", func() bool { return len(w.audits("RESULT=SUCCESS")) > 0 })
+	const refusal = " | TARGET=AdminService | RESULT=FAILURE | DESCRIPTION=Unauthorized user | PERMISSIONS="
+	want := []string{"USER=bob | IP=127.0.0.1 | OPERATION=refreshQueues" + refusal, "USER=bob | IP=127.0.0.1 | OPERATION=refreshNodes" + refusal,
+		"USER=" + operator + " | IP=127.0.0.1 | OPERATION=refreshQueues | TARGET=AdminService | RESULT=SUCCESS"}
+	if got := w.audits("OPERATION=refresh"); !slices.Equal(got, want) {
+		t.Errorf("%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
 // TestAuditOfEnds: an application that fails says why, one that succeeds just that.
 func TestAuditOfEnds(t *testing.T) {
 	w := newWorld(t, twoQueues, "yarn.resourcemanager.am.max-attempts", "1")

@@ -18,15 +18,15 @@ import (
 
 // Refresh implements access.Controller. It does what yarn rmadmin -refreshQueues and -refreshNodes do.
 func (t *term) Refresh(ctx context.Context, c webgate.Caller, r access.RefreshRequest) (out access.Refreshed, err error) {
-	if c.Anonymous || !t.rights.IsAdmin(identity(c)) {
-		return out, answer.Errorf(answer.Unauthorized, "Refreshing %s is for administrators (yarn.admin.acl) who say who they are. %s is none.", r.What, c.User)
-	}
 	if !r.DryRun {
 		operation := "refreshQueues"
 		if r.What == access.RefreshNodes {
 			operation = "refreshNodes"
 		}
 		defer func() { t.Audit(identity(c), operation, err) }()
+	}
+	if c.Anonymous || !t.rights.IsAdmin(identity(c)) {
+		return out, answer.Errorf(answer.Unauthorized, "Refreshing %s is for administrators (yarn.admin.acl) who say who they are. %s is none.", r.What, c.User)
 	}
 	if r.What == access.RefreshNodes {
 		if out.Nodes, err = t.foresee(ctx, r.Graceful); err != nil {

@@ -28,8 +28,8 @@ type Secrets struct {
 	patterns []*regexp.Regexp
 }
 
-// always are names that hold secrets whatever the configuration says.
-var always = []string{"(?i)secret$", "(?i)passw(or)?d$", "(?i)credential$", "(?i)keystore.pass$", `hadoop\.security\.sensitive-config-keys`}
+// always are names that hold secrets whatever the configuration says. Credentials for ZooKeeper have the password in them (digest:user:password).
+var always = []string{`(?i)zk[.-]auth$`, "(?i)secret$", "(?i)passw(or)?d$", "(?i)credential$", "(?i)keystore.pass$", `hadoop\.security\.sensitive-config-keys`}
 
 // NewSecrets reads the expressions of hadoop.security.sensitive-config-keys, which
 // are searched for anywhere in a name, and adds those that are always there. bad

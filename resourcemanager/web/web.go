@@ -60,7 +60,7 @@ type Config struct {
 	ChangesAt string
 	// LogService is where collected logs are served (yarn.log.server.web-service.url); "" if nowhere.
 	LogService string
-	// OwnPort and NodeAddresses are Own and Addresses of proxy.Config.
+	// OwnPort and NodeAddresses are Own and Addresses of proxy.Config. Logs are fetched from no port of this daemon either.
 	OwnPort       func(port uint16) bool
 	NodeAddresses func(host string) []netip.Addr
 	// ActivePages is where the active ResourceManager serves its pages, as
@@ -117,7 +117,7 @@ func routes(c Config) *webgate.Router {
 	for _, route := range rest.Routes(rest.Config{
 		Source: c.Source, Controller: c.Controller, Links: c.links(), Version: c.Version,
 		FilterByUser: c.FilterByUser, SubmissionsOff: c.SubmissionsOff, Largest: c.Largest, Changes: c.Pages, ChangesAt: c.ChangesAt, Now: c.Now, Log: c.Log,
-		Logs: nodelogs.New(c.links().Scheme, c.LogService),
+		Logs: nodelogs.New(c.links().Scheme, c.LogService, c.OwnPort),
 	}) {
 		r.Add(route.Method, route.Pattern, route.Handler)
 	}

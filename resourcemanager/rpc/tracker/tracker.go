@@ -4,6 +4,9 @@ package tracker
 import (
 	"fmt"
 	"net/netip"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"google.golang.org/protobuf/proto"
 
@@ -94,8 +97,11 @@ func (t *tracker) register(c *ipc.Call, m *pb.RegisterNodeManagerRequest) {
 // registration checks a request and makes a command of it.
 func (t *tracker) registration(c *ipc.Call, m *pb.RegisterNodeManagerRequest) (cmd engine.RegisterNode, err error) {
 	id := convert.NodeID(m.GetNodeId())
-	if id.Host == "" || len(id.Host) > 255 || id.Port < 0 || id.Port > 65535 {
-		return cmd, fmt.Errorf("%q is not a node's address", id)
+	if !isHost(id.Host) || id.Port < 0 || id.Port > 65535 {
+		return cmd, fmt.Errorf("%q is not a node's address: it must be a host name or an address, and a port", id)
+	}
+	if p := m.GetHttpPort(); p < 0 || p > 65535 {
+		return cmd, fmt.Errorf("the port of its pages, %d, is not one from 0 to 65535", p)
 	}
 	if len(m.GetContainerStatuses()) > MaxContainers {
 		return cmd, fmt.Errorf("%d containers reported, at most %d are taken", len(m.GetContainerStatuses()), MaxContainers)
@@ -135,6 +141,27 @@ func (t *tracker) registration(c *ipc.Call, m *pb.RegisterNodeManagerRequest) (c
 	cmd.Excluded = t.Excluded(id.Host, c.Caller.Remote.Addr())
 	cmd.Untracked = t.Untracked(id.Host, c.Caller.Remote.Addr())
 	return cmd, nil
+}
+
+// isHost tells whether a node's host is a name or an address and nothing that an address of the node's pages would be cut short or led elsewhere by.
+func isHost(host string) bool {
+	if host == "" || len(host) > 255 {
+		return false
+	}
+	for _, r := range host {
+		if unicode.IsSpace(r) || unicode.IsControl(r) || r == utf8.RuneError || strings.ContainsRune(`/?#@\`, r) {
+			return false
+		}
+	}
+	if !strings.ContainsRune(host, ':') && !strings.ContainsAny(host, "[]") {
+		return true
+	}
+	literal, bracketed := strings.CutPrefix(host, "[")
+	if bracketed != strings.HasSuffix(literal, "]") {
+		return false
+	}
+	_, err := netip.ParseAddr(strings.TrimSuffix(literal, "]"))
+	return err == nil
 }
 
 func (t *tracker) recovered(p *pb.NMContainerStatus) (engine.RecoveredContainer, error) {

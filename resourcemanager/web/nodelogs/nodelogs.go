@@ -8,11 +8,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
+	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/heddle-project/heddle/resourcemanager/web/proxy"
 )
 
 // Bounds.
@@ -31,16 +36,22 @@ var ErrBusy = errors.New("too many log files are being fetched; try again")
 // Client fetches logs.
 type Client struct {
 	scheme  string
-	service string // yarn.log.server.web-service.url: where nodes send those whose logs have been collected; "" if nobody serves them
+	service *url.URL // yarn.log.server.web-service.url: where nodes send those whose logs have been collected; nil if nobody serves them
 	http    *http.Client
 	places  chan struct{}
 }
 
-// New is a client. scheme is that of the nodes' pages.
-func New(scheme, service string) *Client {
-	return &Client{scheme: scheme, service: strings.TrimSuffix(service, "/"), places: make(chan struct{}, atOnce),
-		http: &http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true, Proxy: nil},
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+// New is a client. scheme is that of the nodes' pages. own tells whether this daemon listens on a port: those are never asked, whatever a node says
+// of itself; nil: it listens on none.
+func New(scheme, service string, own func(port uint16) bool) *Client {
+	c := &Client{scheme: scheme, places: make(chan struct{}, atOnce)}
+	if u, err := url.Parse(strings.TrimSuffix(service, "/")); err == nil && u.Host != "" {
+		c.service = u
+	}
+	c.http = &http.Client{Timeout: patience,
+		Transport:     &http.Transport{DisableKeepAlives: true, Proxy: nil, DialContext: proxy.DialOthers(own)},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return c
 }
 
 // File is a log file.
@@ -59,7 +70,7 @@ func (e *Refusal) Error() string { return e.Text }
 
 // Files lists the log files of a container. node is the address of its node's pages, user who asks, "" for nobody.
 func (c *Client) Files(ctx context.Context, node, container, user string) ([]File, error) {
-	body, err := c.get(ctx, node, "/ws/v1/node/containers/"+url.PathEscape(container)+"/logs", user, nil, "application/json", mostList)
+	body, err := c.get(ctx, node, []string{container, "logs"}, user, nil, "application/json", mostList)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +109,7 @@ func find(x any, out *[]File, depth int) {
 // Tail is the last bytes of a log file, at most so many, and the length of the whole file.
 func (c *Client) Tail(ctx context.Context, node, container, file, user string, bytes int) (text string, length int64, err error) {
 	bytes = min(max(bytes, 1), MaxBytes)
-	body, err := c.get(ctx, node, "/ws/v1/node/containers/"+url.PathEscape(container)+"/logs/"+url.PathEscape(file), user,
+	body, err := c.get(ctx, node, []string{container, "logs", file}, user,
 		url.Values{"size": {strconv.Itoa(-bytes)}}, "text/plain", bytes+margin)
 	if err != nil {
 		return "", 0, err
@@ -123,8 +134,9 @@ func content(body string) (text string, length int64) {
 	return text, length
 }
 
-// get asks a node, and after it, if it says so, the server of collected logs, and no other address.
-func (c *Client) get(ctx context.Context, node, path, user string, query url.Values, accept string, most int) ([]byte, error) {
+// get asks a node for what the parts of a path below its containers name, and after it, if it says so, the server of collected logs, and no other
+// address.
+func (c *Client) get(ctx context.Context, node string, parts []string, user string, query url.Values, accept string, most int) ([]byte, error) {
 	select {
 	case c.places <- struct{}{}:
 		defer func() { <-c.places }()
@@ -137,12 +149,16 @@ func (c *Client) get(ctx context.Context, node, path, user string, query url.Val
 	if user != "" {
 		query.Set("user.name", user)
 	}
-	at := c.scheme + "://" + node + path + "?" + query.Encode()
+	at, err := c.page(node, parts)
+	if err != nil {
+		return nil, err
+	}
+	at.RawQuery = query.Encode()
 	res, err := c.ask(ctx, at, accept)
 	if err != nil {
 		return nil, fmt.Errorf("the node at %s does not answer: %w", node, err)
 	}
-	if to := res.Header.Get("Location"); res.StatusCode == http.StatusTemporaryRedirect && c.collected(to) {
+	if to := c.collected(res.Header.Get("Location"), user); res.StatusCode == http.StatusTemporaryRedirect && to != nil {
 		_ = res.Body.Close()
 		if res, err = c.ask(ctx, to, accept); err != nil {
 			return nil, fmt.Errorf("the log server at %s (yarn.log.server.web-service.url) does not answer: %w", c.service, err)
@@ -159,13 +175,48 @@ func (c *Client) get(ctx context.Context, node, path, user string, query url.Val
 	return body, nil
 }
 
-// collected tells whether an address is one of the server of collected logs.
-func (c *Client) collected(address string) bool {
-	return c.service != "" && strings.HasPrefix(address, c.service+"/")
+// page is the address of what is below a node's containers.
+func (c *Client) page(node string, parts []string) (*url.URL, error) {
+	host, port, err := net.SplitHostPort(node)
+	if err == nil && host == "" {
+		err = errors.New("it has no host")
+	}
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the node registered %q, which is no address of its pages: %w", node, err)
+	}
+	const containers = "/ws/v1/node/containers"
+	u := &url.URL{Scheme: c.scheme, Host: net.JoinHostPort(host, port), Path: containers, RawPath: containers}
+	for _, p := range parts {
+		u.Path += "/" + p
+		u.RawPath += "/" + url.PathEscape(p)
+	}
+	return u, nil
 }
 
-func (c *Client) ask(ctx context.Context, address, accept string) (*http.Response, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+// collected is the address to which a node sends readers, for a user, "" for nobody; nil unless it is one of the server of collected logs.
+func (c *Client) collected(location, user string) *url.URL {
+	u, err := url.Parse(location)
+	if err != nil || c.service == nil || u.User != nil || u.Scheme != c.service.Scheme || !strings.EqualFold(u.Host, c.service.Host) {
+		return nil
+	}
+	// Servers differ in whether an escaped slash parts a path, so no step up is taken at all.
+	if slices.Contains(strings.Split(u.Path, "/"), "..") || !strings.HasPrefix(path.Clean(u.Path), c.service.Path+"/") {
+		return nil
+	}
+	query := u.Query()
+	query.Del("user.name") // the node does not say who asks
+	if user != "" {
+		query.Set("user.name", user)
+	}
+	u.RawQuery, u.Fragment, u.RawFragment = query.Encode(), "", ""
+	return u
+}
+
+func (c *Client) ask(ctx context.Context, at *url.URL, accept string) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
 	if err != nil {
 		return nil, err
 	}

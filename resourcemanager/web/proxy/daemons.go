@@ -36,25 +36,44 @@ func (p *Proxy) dial(ctx context.Context, network, address string) (net.Conn, er
 	if err != nil {
 		return nil, err
 	}
-	d := &net.Dialer{Timeout: dialTime, Control: func(_, dialled string, _ syscall.RawConn) error {
+	d := checked(func(at netip.AddrPort) error { return p.daemonAt(ctx, host, at) })
+	return dialFrom(ctx, d, p.From, network, address)
+}
+
+// checked is a dialer that asks about an address after name resolution.
+func checked(check func(at netip.AddrPort) error) *net.Dialer {
+	return &net.Dialer{Timeout: dialTime, Control: func(_, dialled string, _ syscall.RawConn) error {
 		a, err := netip.ParseAddrPort(dialled)
 		if err != nil {
 			return fmt.Errorf("the proxy does not know the address %s: %w", dialled, err)
 		}
-		return p.daemonAt(ctx, host, netip.AddrPortFrom(a.Addr().Unmap().WithZone(""), a.Port()))
+		return check(netip.AddrPortFrom(a.Addr().Unmap().WithZone(""), a.Port()))
 	}}
-	return dialFrom(ctx, d, p.From, network, address)
+}
+
+// DialOthers connects to everything but the ports of this ResourceManager. own is Own of Config.
+func DialOthers(own func(port uint16) bool) func(ctx context.Context, network, address string) (net.Conn, error) {
+	return checked(func(at netip.AddrPort) error {
+		_, err := notOwn(own, at)
+		return err
+	}).DialContext
+}
+
+// notOwn is an error if an address is a port of this ResourceManager. here tells that it is one of this machine.
+func notOwn(own func(port uint16) bool, at netip.AddrPort) (here bool, err error) {
+	here, err = local.Address(at.Addr())
+	if err == nil && here && own != nil && own(at.Port()) {
+		err = refused{"this ResourceManager"}
+	}
+	return here, err
 }
 
 // daemonAt is an error if an address is a port of this ResourceManager or of a node that
 // it knows. name is the host as the master gave it.
 func (p *Proxy) daemonAt(ctx context.Context, name string, at netip.AddrPort) error {
-	here, err := local.Address(at.Addr())
+	here, err := notOwn(p.Own, at)
 	if err != nil {
 		return err
-	}
-	if here && p.Own != nil && p.Own(at.Port()) {
-		return refused{"this ResourceManager"}
 	}
 	c, err := p.Source.Cluster(ctx, view.Nodes)
 	if err != nil {

@@ -93,13 +93,15 @@ func (s *server) why(r *http.Request) (*answer.Response, error) {
 	if c := webgate.From(r.Context()); !s.Source.MayView(c, a) {
 		return nil, answer.Errorf(answer.Forbidden, "User %s may not view %s", c.User, a.ID)
 	}
+	text, hidden := s.nameless(r, a.ID)
 	why := ""
 	if a.Waits() {
 		if why, err = s.Source.Why(r.Context(), a.ID); err != nil {
 			return nil, err
 		}
+		why = text(why)
 	}
-	takings, err := s.preemptionSentences(r, a.ID)
+	takings, err := s.preemptionSentences(r, a.ID, text)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +109,7 @@ func (s *server) why(r *http.Request) (*answer.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.hideHolders(r, &gates)
+	hideHolders(&gates, text, hidden)
 	var since int64
 	if t := a.Current(); t != nil && !a.State.Final() && t.State == yarn.AttemptScheduled {
 		since = t.StartTime

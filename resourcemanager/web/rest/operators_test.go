@@ -93,7 +93,7 @@ func TestLogs(t *testing.T) {
 			}
 		}
 	}
-	h := serveWith(t, s, &webtest.Controller{}, nodelogs.New("http", ""))
+	h := serveWith(t, s, &webtest.Controller{}, nodelogs.New("http", "", nil))
 	if got := get(h, "/containers/"+id+"/logs", "").Body.String(); got != `{"containerLogs":{"containerId":"`+id+`","file":[{"name":"stdout","bytes":3}]}}` {
 		t.Error(got)
 	}

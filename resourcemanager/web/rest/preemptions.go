@@ -59,15 +59,15 @@ func preemption(p *view.Preemption) *tree.Object {
 		Add("lostMemorySeconds", lost.MemoryMB()).Add("lostVcoreSeconds", lost.VCoreCount())
 }
 
-// preemptionSentences are sentences about what was taken from an application, or for it, the youngest first.
-func (s *server) preemptionSentences(r *http.Request, id yarn.ApplicationID) (tree.List, error) {
+// preemptionSentences are sentences about what was taken from an application, or for it, the youngest first, as text rewrites them.
+func (s *server) preemptionSentences(r *http.Request, id yarn.ApplicationID, text func(string) string) (tree.List, error) {
 	list, err := s.Source.Preemptions(r.Context(), "", id, view.MostTold)
 	if err != nil {
 		return nil, err
 	}
 	out := make(tree.List, len(list))
 	for i := range list {
-		out[i] = list[i].Sentence(id)
+		out[i] = text(list[i].Sentence(id))
 	}
 	return out, nil
 }

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"net/http"
+	"regexp"
 	"slices"
 
 	"github.com/heddle-project/heddle/internal/answer"
@@ -9,6 +10,7 @@ import (
 	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler/queue"
+	"github.com/heddle-project/heddle/yarn"
 )
 
 // Bounds of answers that Hadoop does not have.
@@ -26,23 +28,58 @@ func gateObjects(list []view.Gate) *tree.Object {
 	return tree.New().Add("gate", out)
 }
 
-// hideHolders leaves out those that the caller may not know of, if lists of applications leave them out.
-func (s *server) hideHolders(r *http.Request, gates *view.Gates) {
+// nameless takes the ids of applications that the caller may not know of out of texts, if lists of applications leave them out, and hidden tells which
+// these are. own is the application that is asked about.
+func (s *server) nameless(r *http.Request, own yarn.ApplicationID) (text func(string) string, hidden func(yarn.ApplicationID) bool) {
 	if !s.FilterByUser {
-		return
+		return func(text string) string { return text }, func(yarn.ApplicationID) bool { return false }
 	}
 	caller := webgate.From(r.Context())
-	hide := func(g *view.Gate) {
-		g.Holders = slices.DeleteFunc(g.Holders, func(h view.GateHolder) bool {
-			a := s.Source.Latest(h.App)
-			return a == nil || !s.Source.MayView(caller, a)
-		})
+	hidden = func(id yarn.ApplicationID) bool {
+		if id == own {
+			return false
+		}
+		a := s.Source.Latest(id)
+		return a == nil || !s.Source.MayView(caller, a)
 	}
+	return func(text string) string {
+		return applicationName.ReplaceAllStringFunc(text, func(name string) string {
+			m := applicationName.FindStringSubmatch(name)
+			if id, err := yarn.ParseApplicationID("application" + m[2]); err == nil && !hidden(id) {
+				return name
+			}
+			switch m[1] {
+			case "application":
+				return "another application"
+			case "appattempt":
+				return "an attempt of another application"
+			}
+			return "a container of another application"
+		})
+	}, hidden
+}
+
+// applicationName is the id of an application, or of what belongs to one, in a text.
+var applicationName = regexp.MustCompile(`(application|appattempt|container(?:_e[0-9]+)?)(_[0-9]+_[0-9]+)(?:_[0-9]+)*`)
+
+// hideHolders leaves out those that hidden tells of, and their names in texts. A command that names one is left out.
+func hideHolders(gates *view.Gates, text func(string) string, hidden func(yarn.ApplicationID) bool) {
+	hide := func(g *view.Gate) {
+		g.Holders = slices.DeleteFunc(slices.Clone(g.Holders), func(h view.GateHolder) bool { return hidden(h.App) })
+		g.Text, g.Act.Text = text(g.Text), text(g.Act.Text)
+		if text(g.Act.Command) != g.Act.Command {
+			g.Act.Command = ""
+		}
+	}
+	gates.List, gates.Asks, gates.Impossible = slices.Clone(gates.List), slices.Clone(gates.Asks), slices.Clone(gates.Impossible)
 	for i := range gates.List {
 		hide(&gates.List[i])
 	}
 	for i := range gates.Asks {
 		hide(&gates.Asks[i].Gate)
+	}
+	for i := range gates.Impossible {
+		gates.Impossible[i].Text = text(gates.Impossible[i].Text)
 	}
 }
 

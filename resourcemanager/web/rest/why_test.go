@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
 	"github.com/heddle-project/heddle/resourcemanager/web/rest"
@@ -31,6 +32,59 @@ func TestGatesAreTold(t *testing.T) {
 		if !strings.Contains(body, stamped(want)) {
 			t.Errorf("%s\nwant %s", body, want)
 		}
+	}
+}
+
+// TestGatesNameNoOthers: where lists of applications leave out others', so do reasons, in texts and commands too.
+func TestGatesNameNoOthers(t *testing.T) {
+	s := webtest.New()
+	var own, other *view.Application
+	for _, a := range s.Picture.Applications {
+		switch {
+		case a.User == "alice" && own == nil:
+			own = a
+		case a.User != "alice" && other == nil:
+			other = a
+		}
+	}
+	if own == nil || other == nil {
+		t.Fatal("the picture needs an application of alice and one of somebody else")
+	}
+	id := other.ID.String()
+	attempt := yarn.AttemptID{Application: other.ID, Attempt: 1}
+	gate := func(of yarn.ApplicationID) view.Gate {
+		return view.Gate{Code: "max-running-apps", Text: "waits for " + of.String() + ".", Act: view.Act{Do: "end-application", Text: of.String() + " ends", Command: "yarn application -kill " + of.String()},
+			Holders: []view.GateHolder{{App: of, User: "u", Queue: "root.a"}}}
+	}
+	s.Gated = view.Gates{List: []view.Gate{gate(other.ID), gate(own.ID)}, Asks: []view.Ask{{Gate: gate(other.ID)}}, Impossible: []view.Impossible{{Code: "x",
+		Text: "behind " + yarn.ContainerID{Attempt: attempt, Number: 7}.String() + " and " + attempt.String()}}}
+	ask := func(filter bool) string {
+		mux := http.NewServeMux()
+		for _, route := range rest.Routes(rest.Config{Source: s, FilterByUser: filter, Now: func() time.Time { return time.UnixMilli(webtest.Moment) }}) {
+			mux.Handle(route.Method+" "+route.Pattern, route.Handler)
+		}
+		return get(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			mux.ServeHTTP(w, r.WithContext(webgate.WithCaller(r.Context(), webgate.Caller{User: "alice", Address: "127.0.0.1"})))
+		}), "/apps/"+own.ID.String()+"/why", "").Body.String()
+	}
+	s.Denied = map[string]bool{"alice": true}
+	body := ask(true)
+	valid(t, body)
+	if tail := strings.TrimPrefix(id, "application"); strings.Contains(body, tail) {
+		t.Errorf("%s is named: %s", id, body)
+	}
+	for _, want := range []string{`"text":"waits for another application.","act":{"do":"end-application","text":"another application ends"}}`, `"command":"yarn application -kill ` + own.ID.String() + `"`,
+		`"text":"waits for ` + own.ID.String() + `."`, `behind a container of another application and an attempt of another application`} {
+		if !strings.Contains(body, want) {
+			t.Errorf("%s\nwant %s", body, want)
+		}
+	}
+	if body := ask(false); strings.Contains(body, "another application") || !strings.Contains(body, "-kill "+id) {
+		t.Errorf("without a filter: %s", body)
+	}
+	s.Denied = nil
+	if body := ask(true); strings.Contains(body, "another application") || !strings.Contains(body, "-kill "+id) {
+		t.Errorf("with the right to view: %s", body)
 	}
 }
 
