@@ -97,6 +97,18 @@ await test("why an application waits stands first on its page", async () => {
   await page.context().close();
 });
 
+await test("activities: why nodes give an application nothing, and what a node would be given", async () => {
+  const page = await open({}, "root");
+  await show(page, `/apps/${ids.waits}`);
+  await page.getByRole("link", { name: "What each node would do for it now" }).click();
+  await page.getByRole("heading", { level: 1, name: "Scheduler activities" }).waitFor();
+  await page.locator("main").getByText(/ApplicationMasters|AM/).first().waitFor();
+  await show(page, `/nodes/${encodeURIComponent(node)}`);
+  await page.getByRole("link", { name: "What the scheduler would do with this node now" }).click();
+  await page.getByText(`An offer of ${node}`).or(page.getByText("do not have available resources")).first().waitFor();
+  await page.context().close();
+});
+
 await test("keyboard alone: skip link, navigation, tree, list, dialog", async () => {
   const page = await open({}, "root");
   await show(page, "/");
@@ -263,18 +275,6 @@ await test("the end of a container's log is on the application's page", async ()
   await axe(page, "an application with its log");
   await page.context().close();
   await call("PUT", `apps/${id}/state`, { state: "KILLED" });
-});
-
-await test("activities: why nodes give an application nothing, and what a node would be given", async () => {
-  const page = await open({}, "root");
-  await show(page, `/apps/${ids.waits}`);
-  await page.getByRole("link", { name: "What each node would do for it now" }).click();
-  await page.getByRole("heading", { level: 1, name: "Scheduler activities" }).waitFor();
-  await page.locator("main").getByText(/ApplicationMasters|AM/).first().waitFor();
-  await show(page, `/nodes/${encodeURIComponent(node)}`);
-  await page.getByRole("link", { name: "What the scheduler would do with this node now" }).click();
-  await page.getByText(`An offer of ${node}`).or(page.getByText("do not have available resources")).first().waitFor();
-  await page.context().close();
 });
 
 await test("queues that a store keeps are not refreshed from a file, and the dialog says so", async () => {
