@@ -40,8 +40,8 @@ func (e *Engine) recoverApp(r *RecoveredApplication) {
 	if rec.Final != yarn.AppNew {
 		a.finishTime, a.final, a.diagnostics = rec.FinishTime, rec.FinalStatus, rec.Diagnostics
 		a.state = rec.Final
-		if t := a.current(); t != nil {
-			t.gone = true // also if the record of its end could not be stored: its master is told so
+		if t := a.current(); t != nil && !t.gone { // the record of its end could not be stored
+			t.endWith(a)
 		}
 		e.touchApp(a)
 		e.retain(a)
@@ -72,6 +72,19 @@ func (e *Engine) restoreAttempt(a *application, r state.Attempt) {
 	a.attempts = append(a.attempts, t)
 	used := a.charge()
 	used.seconds, used.preempted = r.UsageSeconds, r.PreemptedUsage
+}
+
+// endWith ends an attempt as its application has ended.
+func (t *attempt) endWith(a *application) {
+	t.gone, t.final, t.finishTime, t.diagnostics = true, a.final, a.finishTime, a.diagnostics
+	switch a.state {
+	case yarn.AppFinished:
+		t.state = yarn.AttemptFinished
+	case yarn.AppKilled:
+		t.state = yarn.AttemptKilled
+	default:
+		t.state = yarn.AttemptFailed
+	}
 }
 
 // note enters a container in a set that begins with the first one.
