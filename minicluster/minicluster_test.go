@@ -27,9 +27,9 @@ func start(t *testing.T, nodes int) *Cluster {
 	return c
 }
 
-// Nodes register, clients find the cluster by its directory, and after the end nothing listens.
-func TestCluster(t *testing.T) {
-	c := start(t, 2)
+// running waits until so many nodes run, and returns the cluster's configuration, by which a client has found them, and the nodes.
+func running(t *testing.T, c *Cluster, n int) (*conf.Properties, []*client.Node) {
+	t.Helper()
 	props, err := conf.Load(conf.Options{Dir: c.ConfDir()})
 	if err != nil {
 		t.Fatal(err)
@@ -42,11 +42,21 @@ func TestCluster(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	var nodes []*client.Node
-	for len(nodes) < 2 && ctx.Err() == nil {
+	for len(nodes) < n && ctx.Err() == nil {
 		if nodes, err = cl.Nodes(ctx, yarn.NodeRunning); err != nil {
 			t.Fatal(err)
 		}
 	}
+	if len(nodes) < n {
+		t.Fatalf("%d nodes run, want %d", len(nodes), n)
+	}
+	return props, nodes
+}
+
+// Nodes register, clients find the cluster by its directory, and after the end nothing listens.
+func TestCluster(t *testing.T) {
+	c := start(t, 2)
+	props, nodes := running(t, c, 2)
 	for _, n := range nodes {
 		if n.Capability.MemoryMB != 2048 || n.Capability.VCores != 2 {
 			t.Errorf("node %v offers %v", n.ID, n.Capability)
@@ -79,23 +89,7 @@ func TestCluster(t *testing.T) {
 // TestLevels: the level of a logger changes while both daemons run, for administrators who say who they are.
 func TestLevels(t *testing.T) {
 	c := start(t, 1)
-	props, err := conf.Load(conf.Options{Dir: c.ConfDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	cl, err := client.New(props, "ann", client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer cl.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
-	var nodes []*client.Node
-	for len(nodes) == 0 && ctx.Err() == nil {
-		if nodes, err = cl.Nodes(ctx, yarn.NodeRunning); err != nil {
-			t.Fatal(err)
-		}
-	}
+	_, nodes := running(t, c, 1)
 	for _, daemon := range []string{c.Web, "http://" + *nodes[0].HTTPAddress} {
 		for _, x := range []struct {
 			query  string
