@@ -93,7 +93,10 @@ func (t *town) last() (n int64) {
 
 // tries is how often a method is tried that holds the loop for too long: what else runs on the machine prolongs a hold, and nothing makes
 // it shorter than it is.
-const tries = 10
+const (
+	tries      = 10
+	triesShort = 3
+)
 
 // share is the part of a processor that a busy thread gets at this moment, beside whatever else runs on the machine.
 func share() float64 {
@@ -117,7 +120,7 @@ func share() float64 {
 // are not told and count as none.
 func (t *town) held(m method) (best float64, what string) {
 	best = -1
-	for range tries {
+	for range pick(t.arena, tries, triesShort) {
 		if m.before != nil {
 			t.must(m.before())
 		}

@@ -91,10 +91,10 @@ func (c Codec) decodeAttempt(value []byte) (r state.Attempt, err error) {
 	return r, err
 }
 
-// takeMaster takes what is known of the master's container out of the message.
+// takeMaster takes what is known of the master's container out of the message. A container without an id stays there as it is.
 func (c Codec) takeMaster(m *pb.StoredAttempt, r *state.Attempt) error {
 	x := m.MasterContainer
-	if x == nil {
+	if x == nil || convert.ContainerID(x.Id).IsZero() {
 		r.MasterNode, r.MasterHTTP = convert.NodeID(m.MasterNode), m.GetMasterHttp()
 		return nil
 	}

@@ -212,6 +212,9 @@ func FuzzDecode(f *testing.F) {
 		}
 		f.Add(string(r.Key().Table), r.Key().Name, b)
 	}
+	id := yarn.AttemptID{Application: yarn.ApplicationID{ClusterTimestamp: 1, Sequence: 2}, Attempt: 1}
+	f.Add(string(state.Attempts), id.String(), marshal(f, &pb.StoredAttempt{AttemptId: convert.ToAttemptID(id),
+		MasterContainer: &pb.Container{NodeHttpAddress: proto.String("n1:8042"), AllocationRequestId: proto.Int64(1)}}))
 	f.Fuzz(func(t *testing.T, table, name string, b []byte) {
 		key := state.Key{Table: state.Table(table), Name: name}
 		r, err := codec.Decode(key, b)
