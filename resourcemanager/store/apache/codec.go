@@ -135,6 +135,9 @@ func decodeMasterKeys(value []byte) (r state.MasterKeys, err error) {
 	if err := unmarshal(value, m); err != nil {
 		return r, err
 	}
+	if len(m.GetCurrentMasterKey().GetBytes()) == 0 || m.NextMasterKey != nil && len(m.NextMasterKey.GetBytes()) == 0 {
+		return r, errors.New("a key without bytes")
+	}
 	r.Current, m.CurrentMasterKey = fromKey(m.CurrentMasterKey)
 	r.Next, m.NextMasterKey = fromKey(m.NextMasterKey)
 	r.Unknown, err = rest(m)

@@ -202,6 +202,20 @@ func TestReservationOfHadoop(t *testing.T) {
 	}
 }
 
+// TestKeyWithoutBytes: nothing is signed with an empty key.
+func TestKeyWithoutBytes(t *testing.T) {
+	key := state.Key{Table: state.AMRMKeys, Name: "current"}
+	for what, m := range map[string]*pb.StoredMasterKeys{
+		"nothing":       {},
+		"an empty key":  {CurrentMasterKey: &pb.MasterKey{KeyId: proto.Int32(1)}},
+		"an empty next": {CurrentMasterKey: &pb.MasterKey{KeyId: proto.Int32(1), Bytes: []byte("k")}, NextMasterKey: &pb.MasterKey{KeyId: proto.Int32(2)}},
+	} {
+		if r, err := codec.Decode(key, marshal(t, m)); err == nil {
+			t.Errorf("%s is %+v", what, r)
+		}
+	}
+}
+
 // FuzzDecode: no bytes of a store are more than an error, and what is read can be written
 // and comes out the same.
 func FuzzDecode(f *testing.F) {
