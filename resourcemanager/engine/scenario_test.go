@@ -1,16 +1,14 @@
 package engine
 
 import (
-	"flag"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/heddle-project/heddle/internal/scenarios"
 	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler"
@@ -18,38 +16,10 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-var update = flag.Bool("update", false, "write what the scenarios of testdata show into them")
-
 // TestScenarios plays testdata/*.txt. A line is a command; the lines after it
 // that begin with ">" are its consequences. Everything is looked at after every
 // command (see rig.check). script below knows the commands.
-func TestScenarios(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no scenarios in testdata", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := play(t, string(text))
-			if *update {
-				if err := os.WriteFile(file, []byte(got), 0o666); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			want := strings.Split(string(text), "\n")
-			for i, line := range strings.Split(got, "\n") {
-				if i >= len(want) || want[i] != line {
-					t.Fatalf("%s:%d:\n got %s\nwant %s\n(-update writes what is shown now)", file, i+1, line, strings.Join(want[min(i, len(want)):min(i+1, len(want))], ""))
-				}
-			}
-		})
-	}
-}
+func TestScenarios(t *testing.T) { scenarios.Test(t, play) }
 
 // play runs the commands and returns the scenario with their consequences.
 func play(t *testing.T, text string) string {
