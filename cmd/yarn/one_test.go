@@ -62,27 +62,7 @@ func formerlyTwo(t *testing.T, here string, ports []int) string {
 // TestFilesOfTwoResourceManagers: with high availability off, and no address but those with ids, daemons and commands find each other
 // at rm1's ports.
 func TestFilesOfTwoResourceManagers(t *testing.T) {
-	ports := unusedPorts(t, 5)
-	dir := formerlyTwo(t, "rm1", ports)
-	s := cli.Start{ConfDir: dir, LogFile: filepath.Join(dir, "daemons.log")}
-	log, err := openLog(s, "daemons")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer log.close()
-	rm, err := resourcemanager.Start(t.Context(), resourceManagerOptions(s, log))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rm.Stop()
-	for _, port := range ports {
-		c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
-		if err != nil {
-			t.Error(err)
-			continue
-		}
-		c.Close()
-	}
+	s, log := answering(t, "rm1")
 	nm, err := nodemanager.Start(nodeManagerOptions(s, log))
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +74,7 @@ func TestFilesOfTwoResourceManagers(t *testing.T) {
 	for !strings.Contains(nodes, "Total Nodes:1") {
 		var out, complaints bytes.Buffer
 		e := &cli.Env{Stdout: &out, Stderr: &complaints, LookupEnv: func(string) (string, bool) { return "", false }, Environ: func() []string { return nil }, User: "ann", Zone: time.UTC, Now: time.Now}
-		if code := e.Run(ctx, []string{"--config", dir, "node", "-list"}); code != 0 || complaints.Len() != 0 {
+		if code := e.Run(ctx, []string{"--config", s.ConfDir, "node", "-list"}); code != 0 || complaints.Len() != 0 {
 			t.Fatalf("exit code %d\n%s%s", code, out.String(), complaints.String())
 		}
 		nodes = out.String()
@@ -108,21 +88,22 @@ func TestFilesOfTwoResourceManagers(t *testing.T) {
 	}
 }
 
-// TestFilesOfTwoOnTheSecond: the ResourceManager is the one whose addresses are this machine's, also if it is not the first.
-func TestFilesOfTwoOnTheSecond(t *testing.T) {
+// answering starts a ResourceManager with the files of two, of which this machine was id, and calls each of its ports. It runs until the test ends.
+func answering(t *testing.T, id string) (cli.Start, *journal) {
+	t.Helper()
 	ports := unusedPorts(t, 5)
-	dir := formerlyTwo(t, "rm2", ports)
+	dir := formerlyTwo(t, id, ports)
 	s := cli.Start{ConfDir: dir, LogFile: filepath.Join(dir, "daemons.log")}
 	log, err := openLog(s, "daemons")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer log.close()
+	t.Cleanup(log.close)
 	rm, err := resourcemanager.Start(t.Context(), resourceManagerOptions(s, log))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer rm.Stop()
+	t.Cleanup(rm.Stop)
 	for _, port := range ports {
 		c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 		if err != nil {
@@ -131,4 +112,10 @@ func TestFilesOfTwoOnTheSecond(t *testing.T) {
 		}
 		c.Close()
 	}
+	return s, log
+}
+
+// TestFilesOfTwoOnTheSecond: the ResourceManager is the one whose addresses are this machine's, also if it is not the first.
+func TestFilesOfTwoOnTheSecond(t *testing.T) {
+	answering(t, "rm2")
 }

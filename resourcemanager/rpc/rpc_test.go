@@ -1,50 +1,23 @@
 package rpc
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/loop"
 	"github.com/heddle-project/heddle/wire/ipc"
+	"github.com/heddle-project/heddle/wire/ipc/ipctest"
 	"github.com/heddle-project/heddle/wire/pb"
 	"github.com/heddle-project/heddle/wire/token"
 	"github.com/heddle-project/heddle/yarn"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// serving is a port with these methods, and a call to it.
-func serving(t *testing.T, methods map[string]ipc.Handler) func(method string, body []byte) ([]byte, error) {
-	t.Helper()
-	s, err := ipc.Listen(ipc.ServerConfig{Name: "test", Address: "127.0.0.1:0", Methods: []ipc.Method{ipc.MethodSimple}, Log: slog.New(slog.DiscardHandler),
-		Protocols: []ipc.Protocol{{Name: "P", Version: 1, Methods: methods}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan error, 1)
-	go func() { done <- s.Serve() }()
-	c := ipc.NewClient(ipc.ClientConfig{Credentials: ipc.Credentials{User: "alice"}, Timeout: 10 * time.Second})
-	t.Cleanup(func() {
-		c.Close()
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		if err := s.Close(ctx); err != nil {
-			t.Error(err)
-		}
-		<-done
-	})
-	return func(method string, body []byte) ([]byte, error) {
-		return c.Call(t.Context(), s.Addr().String(), "P", method, body)
-	}
-}
 
 // Every kind of refusal has the exception by which Hadoop's clients know it.
 func TestFail(t *testing.T) {
@@ -69,7 +42,7 @@ func TestFail(t *testing.T) {
 		methods[want] = func(c *ipc.Call) { Fail(c, err) }
 	}
 	methods["denied"] = func(c *ipc.Call) { Fail(c, &engine.Error{Kind: engine.AccessDenied, Text: "text"}) }
-	call := serving(t, methods)
+	call := ipctest.Serve(t, methods)
 	for want := range errs {
 		_, err := call(want, nil)
 		var remote *ipc.RemoteError

@@ -2,46 +2,19 @@ package serve
 
 import (
 	"bytes"
-	"context"
 	"errors"
-	"log/slog"
 	"strings"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/heddle-project/heddle/wire/ipc"
+	"github.com/heddle-project/heddle/wire/ipc/ipctest"
 	"github.com/heddle-project/heddle/wire/pb"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// serving is a port with these methods, and a call to it.
-func serving(t *testing.T, methods map[string]ipc.Handler) func(method string, body []byte) ([]byte, error) {
-	t.Helper()
-	s, err := ipc.Listen(ipc.ServerConfig{Name: "test", Address: "127.0.0.1:0", Methods: []ipc.Method{ipc.MethodSimple}, Log: slog.New(slog.DiscardHandler),
-		Protocols: []ipc.Protocol{{Name: "P", Version: 1, Methods: methods}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan error, 1)
-	go func() { done <- s.Serve() }()
-	c := ipc.NewClient(ipc.ClientConfig{Credentials: ipc.Credentials{User: "alice"}, Timeout: 10 * time.Second})
-	t.Cleanup(func() {
-		c.Close()
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		if err := s.Close(ctx); err != nil {
-			t.Error(err)
-		}
-		<-done
-	})
-	return func(method string, body []byte) ([]byte, error) {
-		return c.Call(t.Context(), s.Addr().String(), "P", method, body)
-	}
-}
 
 // A list is the same bytes as the message that has all of it at once.
 func TestList(t *testing.T) {
@@ -49,7 +22,7 @@ func TestList(t *testing.T) {
 	for i := range int32(5000) {
 		whole.NodeReports = append(whole.NodeReports, &pb.NodeReport{NodeId: &pb.NodeId{Host: proto.String(strings.Repeat("h", int(i)%90)), Port: &i}})
 	}
-	call := serving(t, map[string]ipc.Handler{
+	call := ipctest.Serve(t, map[string]ipc.Handler{
 		"whole": func(c *ipc.Call) { Answer(c, whole) },
 		"list": func(c *ipc.Call) {
 			l := NewList(c)
@@ -89,7 +62,7 @@ func TestList(t *testing.T) {
 
 // Requests are bounded in depth, and bad ones are answered.
 func TestDecode(t *testing.T) {
-	call := serving(t, map[string]ipc.Handler{
+	call := ipctest.Serve(t, map[string]ipc.Handler{
 		"groups":  With(func() *pb.GetGroupsForUserRequest { return &pb.GetGroupsForUserRequest{} }, func(c *ipc.Call, m *pb.GetGroupsForUserRequest) { Answer(c, m) }),
 		"missing": Missing("tea"),
 		"partial": func(c *ipc.Call) { Answer(c, &pb.GetGroupsForUserRequest{}) },
