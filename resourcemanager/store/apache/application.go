@@ -75,8 +75,11 @@ func decodeApplication(id yarn.ApplicationID, value []byte) (r state.Application
 		return r, errors.New("an application without a user")
 	}
 	r = state.Application{User: m.GetUser(), RealUser: m.GetRealUser(), CallerContext: m.GetCallerContext().GetContext(),
-		CallerSignature: m.GetCallerContext().GetSignature(), SubmitTime: m.GetSubmitTime(), StartTime: m.GetStartTime(), LaunchTime: m.GetLaunchTime(),
+		SubmitTime: m.GetSubmitTime(), StartTime: m.GetStartTime(), LaunchTime: m.GetLaunchTime(),
 		FinishTime: m.GetFinishTime(), Final: applicationStates[m.GetApplicationState()], FinalStatus: yarn.FinalStatus(m.GetFinalStatus()), Diagnostics: m.GetDiagnostics(), PlanQueue: m.GetPlanQueue()}
+	if signature := m.GetCallerContext().GetSignature(); len(signature) > 0 {
+		r.CallerSignature = signature
+	}
 	switch status := m.GetFinalStatus(); {
 	case status < 0 || status > int32(yarn.FinalEnded):
 		return r, fmt.Errorf("final status %d is not known", status)
