@@ -34,6 +34,15 @@ var inStore = &kept{accepted: true}
 
 func newContexts() *contexts { return &contexts{byID: map[yarn.ApplicationID]*kept{}} }
 
+// Expect is told how many contexts Recovered will be told of.
+func (c *contexts) Expect(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.byID) == 0 {
+		c.byID = make(map[yarn.ApplicationID]*kept, n)
+	}
+}
+
 // Recovered is told of a context that an earlier term has stored.
 func (c *contexts) Recovered(id yarn.ApplicationID, b []byte) {
 	c.mu.Lock()

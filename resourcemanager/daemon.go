@@ -15,6 +15,7 @@ import (
 	"github.com/heddle-project/heddle/internal/zookeeper"
 	"github.com/heddle-project/heddle/resourcemanager/store/bolt"
 	"github.com/heddle-project/heddle/wire/ipc"
+	"github.com/heddle-project/heddle/wire/serve"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -67,6 +68,7 @@ type Daemon struct {
 func Start(ctx context.Context, o Options) (*Daemon, error) {
 	d := newDaemon(o)
 	d.work.Go(func() { surge.Headroom(d.ctx) })
+	d.work.Go(serve.Warm)
 	if err := d.start(ctx); err != nil {
 		d.Stop()
 		return nil, err

@@ -87,7 +87,7 @@ func RemoveFromStore(o Options, application string, out io.Writer) (err error) {
 		return err
 	}
 	key := state.Application{ID: id}.Key()
-	if !slices.ContainsFunc(snapshot.Applications, func(a state.Application) bool { return a.ID == id }) &&
+	if !slices.ContainsFunc(snapshot.Applications, func(a *state.Application) bool { return a.ID == id }) &&
 		!slices.ContainsFunc(snapshot.Quarantined, func(q state.Quarantined) bool { return q.Key == key }) {
 		return fmt.Errorf("%s is not in the state store %s", id, r.where)
 	}

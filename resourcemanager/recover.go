@@ -23,11 +23,11 @@ func (t *term) recover(ctx context.Context) error {
 	cmd := engine.Recover{Labels: s.Labels, Drains: s.NodeDeadlines, Reservations: s.Reservations,
 		Applications: make([]engine.RecoveredApplication, 0, len(s.Applications))}
 	t.submissions.loaded()
-	for i := range s.Applications { // by id, too
+	t.contexts.Expect(len(s.Applications))
+	for _, r := range s.Applications { // by id, too
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		r := &s.Applications[i]
 		sub, err := t.submissions.of(r)
 		if err != nil {
 			t.leaveAlone(r.Key(), err.Error())

@@ -18,33 +18,35 @@ type submissions struct {
 
 	groups sync.Map // of each user, as they are at the restart
 
-	mu   sync.Mutex
-	made []madeSubmission
-	next int // in made, which is in the order of the ids by then: of whom nobody has asked for yet
+	mu    sync.Mutex
+	taken [][]madeSubmission // while the store is being read
+	made  []madeSubmission   // afterwards, in the order of the ids
+	next  int                // in made: of whom nobody has asked for yet
 }
 
 type madeSubmission struct {
-	id yarn.ApplicationID
-	of *readSubmission
-}
-
-type readSubmission struct {
-	engine.Submission
+	id  yarn.ApplicationID
+	of  *engine.Submission
 	err error
 }
 
 // take makes the submission of a record, and takes the context out of that.
 func (s *submissions) take(r *state.Application) {
-	made := &readSubmission{}
-	made.Submission, made.err = s.read(r)
+	made := madeSubmission{id: r.ID, of: &engine.Submission{}}
+	*made.of, made.err = s.read(r)
 	r.Context = nil
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.made = append(s.made, madeSubmission{r.ID, made})
+	last := len(s.taken) - 1
+	if last < 0 || len(s.taken[last]) == cap(s.taken[last]) {
+		s.taken, last = append(s.taken, make([]madeSubmission, 0, 1024)), last+1
+	}
+	s.taken[last] = append(s.taken[last], made)
 }
 
 // loaded tells that all records have been taken.
 func (s *submissions) loaded() {
+	s.made, s.taken = slices.Concat(s.taken...), nil
 	slices.SortFunc(s.made, func(a, b madeSubmission) int { return a.id.Compare(b.id) })
 }
 
@@ -57,10 +59,10 @@ func (s *submissions) of(r *state.Application) (*engine.Submission, error) {
 		sub, err := s.read(r)
 		return &sub, err
 	}
-	made := s.made[s.next].of
+	made := s.made[s.next]
 	s.made[s.next].of = nil
 	s.next++
-	return &made.Submission, made.err
+	return made.of, made.err
 }
 
 // clear gives the memory back.

@@ -353,14 +353,14 @@ func (t *term) recover(s *state.Snapshot) {
 			c.fail("%s: application %s had ended and would run again", t, r.ID)
 		}
 		a.ended = r.Final != yarn.AppNew
-		for i, v := range choicesIn(r) {
+		for i, v := range choicesIn(*r) {
 			if !slices.Contains(a.choices[i].values, v) {
 				c.fail("%s: application %s has %v, acknowledged or being stored was one of %v", t, r.ID, v, a.choices[i].values)
 			}
 		}
-		a.choices.begin(r)
+		a.choices.begin(*r)
 		sub := copied(a.submission)
-		cmd.Applications = append(cmd.Applications, engine.RecoveredApplication{Submission: &sub, Record: &r, Attempts: attempts[r.ID]})
+		cmd.Applications = append(cmd.Applications, engine.RecoveredApplication{Submission: &sub, Record: r, Attempts: attempts[r.ID]})
 	}
 	for _, id := range c.ids {
 		a := c.apps[id]

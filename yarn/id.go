@@ -42,6 +42,16 @@ func (id ApplicationID) String() string {
 	return "application_" + strconv.FormatInt(id.ClusterTimestamp, 10) + "_" + pad(int64(id.Sequence), 4)
 }
 
+// Append appends the same text as String makes. No number may be negative.
+func (id ApplicationID) Append(b []byte) []byte {
+	b = strconv.AppendInt(append(b, "application_"...), id.ClusterTimestamp, 10)
+	b = append(b, '_')
+	for least := int32(1000); least > 1 && id.Sequence < least; least /= 10 {
+		b = append(b, '0')
+	}
+	return strconv.AppendInt(b, int64(id.Sequence), 10)
+}
+
 func (id AttemptID) String() string {
 	return "appattempt_" + strconv.FormatInt(id.Application.ClusterTimestamp, 10) + "_" +
 		pad(int64(id.Application.Sequence), 4) + "_" + pad(int64(id.Attempt), 6)

@@ -188,3 +188,13 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// An application's id is appended as it is written.
+func TestAppendApplicationID(t *testing.T) {
+	for _, n := range []int32{0, 1, 9, 10, 99, 100, 999, 1000, 9999, 10000, 1<<31 - 1} {
+		id := ApplicationID{ClusterTimestamp: 1700000000000, Sequence: n}
+		if got := string(id.Append([]byte("x "))); got != "x "+id.String() {
+			t.Errorf("%q, want %q", got, id.String())
+		}
+	}
+}

@@ -60,27 +60,27 @@ type image struct {
 	metas    [2]meta
 	whole    [2]bool
 
-	spare chan []byte // pages that are used no more, for others; nil: none is used again
+	spare [2]chan []byte // memory of pages, and of pages with an overflow of one, that are used no more, for others; nil: none is used again
 }
 
-// buffer is memory for a page.
-func (m *image) buffer() []byte {
-	select {
-	case b := <-m.spare:
-		return b
-	default:
-		return make([]byte, m.pageSize)
+// buffer is memory for a page with so much overflow.
+func (m *image) buffer(overflow uint64) []byte {
+	if overflow < uint64(len(m.spare)) {
+		select {
+		case b := <-m.spare[overflow]:
+			return b
+		default:
+		}
 	}
+	return make([]byte, (overflow+1)*m.pageSize)
 }
 
-// reuse takes the memory of pages back that nobody looks at any more.
-func (m *image) reuse(pages [][]byte) {
-	for _, b := range pages {
-		if uint64(len(b)) == m.pageSize {
-			select {
-			case m.spare <- b:
-			default:
-			}
+// reuse takes the memory of a page back that nobody looks at any more.
+func (m *image) reuse(b []byte) {
+	if overflow := uint64(len(b))/m.pageSize - 1; overflow < uint64(len(m.spare)) {
+		select {
+		case m.spare[overflow] <- b:
+		default:
 		}
 	}
 }
@@ -133,7 +133,7 @@ func (m *image) first(id uint64) (p page, err error) {
 	if id >= m.size/m.pageSize {
 		return p, fmt.Errorf("page %d is behind the end of the file, at byte %d", id, m.size)
 	}
-	b := m.buffer()
+	b := m.buffer(0)
 	if _, err := m.r.ReadAt(b, int64(id*m.pageSize)); err != nil {
 		return p, fmt.Errorf("page %d cannot be read: %w", id, err)
 	}
@@ -161,7 +161,10 @@ func (m *image) read(id, limit uint64, flags ...uint16) (p page, err error) {
 		return p, fmt.Errorf("page %d says that it is %d pages long, there are %d", id, p.overflow+1, limit)
 	}
 	if p.overflow > 0 {
-		p.b = append(make([]byte, 0, (p.overflow+1)*m.pageSize), p.b...)[:(p.overflow+1)*m.pageSize]
+		first := p.b
+		p.b = m.buffer(p.overflow)
+		copy(p.b, first)
+		m.reuse(first)
 		if _, err := m.r.ReadAt(p.b[m.pageSize:], int64((id+1)*m.pageSize)); err != nil {
 			return p, fmt.Errorf("page %d cannot be read: %w", id, err)
 		}

@@ -19,6 +19,7 @@ type tally struct {
 	pile    pile      // that is handed on when it is full
 	next    int       // the number of the next item
 	piles   chan pile // nil: none is handed on
+	taken   chan pile // whose memory is used again
 	workers sync.WaitGroup
 
 	mu     sync.Mutex
@@ -54,12 +55,21 @@ func newTally(o *Options, sealed bool, each func(bucket string, key, value []byt
 		return t
 	}
 	n := runtime.GOMAXPROCS(0)
-	t.piles, of.spare = make(chan pile, 2*n), make(chan []byte, 4*n*pileSize)
+	t.piles, t.taken = make(chan pile, 2*n), make(chan pile, 4*n)
+	for i := range of.spare {
+		of.spare[i] = make(chan []byte, 4*n*pileSize)
+	}
 	for range n {
 		t.workers.Go(func() {
 			for p := range t.piles {
 				t.take(p.items)
-				of.reuse(p.pages)
+				for _, b := range p.pages {
+					of.reuse(b)
+				}
+				select {
+				case t.taken <- p:
+				default:
+				}
 			}
 		})
 	}
@@ -87,7 +97,12 @@ func (t *tally) hand() {
 		return
 	}
 	t.piles <- t.pile
-	t.pile = pile{items: make([]item, 0, pileSize+pileSize/4)}
+	select {
+	case p := <-t.taken:
+		t.pile = pile{p.items[:0], p.pages[:0]}
+	default:
+		t.pile = pile{items: make([]item, 0, pileSize+pileSize/4), pages: make([][]byte, 0, pileSize)}
+	}
 }
 
 func (t *tally) take(items []item) {

@@ -7,15 +7,20 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"sync/atomic"
+	"time"
 )
 
 // The room that the heap has to grow before it is collected.
 const (
 	roomy   = 64 << 20  // and an eighth of what is live, but no more than what is live, which is Go's own rule
-	loading = 128 << 20 // during Loading
+	loading = 128 << 20 // during Loading,
+	first   = 320 << 20 // and then the heap is collected for the first time when it is as large as this
 
 	least = 4 << 20 // to Go a heap is as large as this at least
 )
+
+// moment is how long what a load has left over stays.
+const moment = time.Second
 
 // loads counts calls of Loading that have not ended. changed has Headroom look at it.
 var (
@@ -24,16 +29,18 @@ var (
 )
 
 // Loading tells that much is read now, most of which stays: until done is called the heap grows further between two collections. Else it would be
-// collected each time that it has doubled. done gives back what is left over.
+// collected each time that it has doubled. What is left over is given back a moment after done, when those are answered who have waited for it.
 func Loading() (done func()) {
 	loads.Add(1)
 	look()
 	return func() {
-		loads.Add(-1)
-		look()
-		if read().held > loading/2 {
-			free()
-		}
+		time.AfterFunc(moment, func() {
+			if read().held > loading/2 {
+				free()
+			}
+			loads.Add(-1)
+			look()
+		})
 	}
 }
 
@@ -76,7 +83,7 @@ func percent(live uint64, full bool) int {
 	live = max(live, least)
 	room := min(live, roomy+live/8)
 	if full {
-		room = max(room, loading)
+		room = max(room, loading, first-min(live, first))
 	}
 	return int(room * 100 / live)
 }

@@ -10,7 +10,7 @@ import (
 
 func TestPercent(t *testing.T) {
 	const mb = 1 << 20
-	for live, want := range map[uint64][2]int{0: {100, 3200}, 10 * mb: {100, 1280}, 73 * mb: {100, 175}, 128 * mb: {62, 100}, 256 * mb: {37, 50}, 1024 * mb: {18, 18}} {
+	for live, want := range map[uint64][2]int{0: {100, 7900}, 10 * mb: {100, 3100}, 73 * mb: {100, 338}, 128 * mb: {62, 150}, 256 * mb: {37, 50}, 1024 * mb: {18, 18}} {
 		if usual, loading := percent(live, false), percent(live, true); usual != want[0] || loading != want[1] {
 			t.Errorf("%d MB live: %d, and %d while much is read, want %v", live/mb, usual, loading, want)
 		}

@@ -125,7 +125,7 @@ func (e *Engine) setPriority(c SetPriority) {
 		e.fail(c.Ticket, refuse(Failed, "Update application priority is not supported in Fair Scheduler"))
 		return
 	}
-	sa := schedulerApp(&a.sub)
+	sa := schedulerApp(a.sub)
 	sa.Priority, sa.PrioritySet = c.Priority, true
 	priority, why := e.sched.CheckPriority(&sa, a.queue)
 	if !why.OK() {

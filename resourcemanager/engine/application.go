@@ -13,7 +13,7 @@ type restoredApp struct{ callerSignature, unknown []byte }
 
 // application is one application, from its submission until it is forgotten.
 type application struct {
-	sub Submission
+	sub *Submission
 	choices
 	changing *changes     // nil: none are being stored
 	restored *restoredApp // nil: nothing
@@ -151,7 +151,7 @@ func (e *Engine) submit(c Submit) {
 		e.fail(c.Ticket, refuse(Failed, "Cannot submit %s: this ResourceManager never gave out that id; ask for one by getNewApplication", id))
 		return
 	}
-	a := &application{sub: c.Application, ref: scheduler.NoApp, submitTime: e.now.Wall, callers: &callers{waiting: []Ticket{c.Ticket}}}
+	a := &application{sub: &c.Application, ref: scheduler.NoApp, submitTime: e.now.Wall, callers: &callers{waiting: []Ticket{c.Ticket}}}
 	if err := e.admissible(a); err != nil {
 		e.fail(c.Ticket, err)
 		return
@@ -166,7 +166,7 @@ func (e *Engine) submit(c Submit) {
 // admissible runs every check for which the call itself is refused, and sets the
 // application's queue, priority and lifetime.
 func (e *Engine) admissible(a *application) *Error {
-	s := &a.sub
+	s := a.sub
 	var err error
 	if a.gang, err = gangOfTags(s.Tags); err != nil {
 		return refuse(IllegalArgument, "Cannot submit %s: %v", s.ID, err)
@@ -252,7 +252,7 @@ func (e *Engine) appStored(a *application, err error) {
 
 // enter adds the application to its queue. If the queue refuses it, it fails.
 func (e *Engine) enter(a *application, recovering bool) bool {
-	sa := schedulerApp(&a.sub)
+	sa := schedulerApp(a.sub)
 	sa.Priority, sa.PrioritySet, sa.Placed = a.priority, true, a.placed
 	sa.Recovering = recovering
 	path := a.queue

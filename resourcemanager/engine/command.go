@@ -394,7 +394,7 @@ type (
 // RecoveredApplication is an application as it was stored, with its attempts,
 // oldest first. The submission was read from the stored context.
 type RecoveredApplication struct {
-	Submission *Submission
+	Submission *Submission // is the engine's from then on
 	Record     *state.Application
 	Attempts   []state.Attempt
 }

@@ -192,7 +192,7 @@ func (e *Engine) refusedGates(a *application) (out view.Gates) {
 		return out
 	}
 	out.Refused = true
-	sa := schedulerApp(&a.sub)
+	sa := schedulerApp(a.sub)
 	why := e.sched.MayEnter(&sa, a.queue)
 	if why.OK() {
 		return out

@@ -14,6 +14,9 @@ func (e *Engine) recover(c Recover) {
 	e.recoverLabels(c) // before the applications, whose asks name them
 	e.recoverDrains(c)
 	e.recoverReservations(c.Reservations)
+	if n := len(c.Applications); len(e.apps) == 0 {
+		e.apps, e.order = make(map[yarn.ApplicationID]*application, n), make([]*application, 0, n)
+	}
 	e.quiet = true // what was told before the restart is not told again
 	for i := range c.Applications {
 		e.recoverApp(&c.Applications[i])
@@ -23,7 +26,7 @@ func (e *Engine) recover(c Recover) {
 
 func (e *Engine) recoverApp(r *RecoveredApplication) {
 	rec := r.Record
-	a := &application{sub: *r.Submission, ref: scheduler.NoApp, submitTime: rec.SubmitTime, launchTime: rec.LaunchTime,
+	a := &application{sub: r.Submission, ref: scheduler.NoApp, submitTime: rec.SubmitTime, launchTime: rec.LaunchTime,
 		choices: choices{queue: rec.Queue, planQueue: rec.PlanQueue, priority: rec.Priority}, updateNodes: e.nodeLogStart + len(e.nodeLog)}
 	for _, t := range rec.Timeouts {
 		a.expireAt = t.ExpireAt

@@ -25,7 +25,7 @@ func TestRejectionsReadAsClientsExpect(t *testing.T) {
 			"org.apache.hadoop.security.AccessControlException: Queue root.a already has 2 applications from user bob cannot accept submission of application: application_1_0007; at most 2 may be there (a, b and c)"},
 		{yarn.Reason{Code: fit.TooManyApps, Max: 9, Key: "k"}, "Maximum system application limit reached,cannot accept submission of application: application_1_0007; at most 9 may be there (k)"},
 	} {
-		a := &application{sub: Submission{ID: id, User: "bob"}, choices: choices{queue: "nowhere"}}
+		a := &application{sub: &Submission{ID: id, User: "bob"}, choices: choices{queue: "nowhere"}}
 		if got := (&Engine{}).rejection(a, c.why); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.why.Code, got, c.want)
 		}
@@ -34,7 +34,7 @@ func TestRejectionsReadAsClientsExpect(t *testing.T) {
 
 func TestExhaustedNamesBothLimits(t *testing.T) {
 	e := &Engine{set: Settings{GlobalMaxAttempts: 4, Pages: "http://rm:8088"}}
-	a := &application{sub: Submission{ID: yarn.ApplicationID{ClusterTimestamp: 1, Sequence: 7}, ValidityInterval: 500}}
+	a := &application{sub: &Submission{ID: yarn.ApplicationID{ClusterTimestamp: 1, Sequence: 7}, ValidityInterval: 500}}
 	last := &attempt{id: yarn.AttemptID{Application: a.sub.ID, Attempt: 2}, app: a}
 	last.diagnostics = e.masterCrashed(last, 7, "it fell\n")
 	want := "Application application_1_0007 failed 2 times in previous 500 milliseconds (global limit =4; local limit is =2) due to " +
@@ -80,7 +80,7 @@ func TestLogsTogether(t *testing.T) {
 func TestLogsAreForgottenWhenAllAreThere(t *testing.T) {
 	e := &Engine{set: Settings{LogAggregation: true}, apps: map[yarn.ApplicationID]*application{}}
 	id := yarn.ApplicationID{ClusterTimestamp: 1, Sequence: 1}
-	a := &application{sub: Submission{ID: id}, state: yarn.AppFinished}
+	a := &application{sub: &Submission{ID: id}, state: yarn.AppFinished}
 	e.apps[id] = a
 	one, two := &node{id: yarn.NodeID{Host: "a"}}, &node{id: yarn.NodeID{Host: "b"}}
 	e.expectLogs(a, one)

@@ -15,7 +15,7 @@ type Snapshot struct {
 	// store already has the next one for the next start. It is part of container ids.
 	Epoch int64
 
-	Applications       []Application
+	Applications       []*Application // there are many, and they are large
 	Attempts           []Attempt
 	MasterKeys         MasterKeys // no bytes: none were stored
 	DelegationKeys     []DelegationKey
@@ -41,7 +41,7 @@ type Quarantined struct {
 func (s *Snapshot) Add(r Record) {
 	switch r := r.(type) {
 	case Application:
-		s.Applications = append(s.Applications, r)
+		s.Applications = append(s.Applications, &r)
 	case Attempt:
 		s.Attempts = append(s.Attempts, r)
 	case MasterKeys:
@@ -71,7 +71,7 @@ func (s *Snapshot) Quarantine(key Key, reason string) {
 // Finish sorts the lists, quarantines attempts without an application, and raises the
 // sequence number to that of the last known token if it is smaller.
 func (s *Snapshot) Finish() {
-	s.Applications = sortedBy(s.Applications, func(a *Application) yarn.ApplicationID { return a.ID })
+	s.Applications = sortedBy(s.Applications, func(a **Application) yarn.ApplicationID { return (*a).ID })
 	s.Attempts = sortedBy(s.Attempts, func(a *Attempt) yarn.AttemptID { return a.ID })
 	slices.SortFunc(s.DelegationKeys, func(a, b DelegationKey) int { return cmp.Compare(a.ID, b.ID) })
 	slices.SortFunc(s.DelegationTokens, func(a, b DelegationToken) int { return cmp.Compare(a.Sequence, b.Sequence) })
@@ -87,7 +87,7 @@ func (s *Snapshot) Finish() {
 	})
 }
 
-// sortedBy is a list of large records in the order of their ids. The ids are sorted alone, and each record is moved once.
+// sortedBy is a list of large records, or of references to them, in the order of their ids. The ids are sorted alone, and each record is moved once.
 func sortedBy[R any, ID interface{ Compare(ID) int }](list []R, id func(*R) ID) []R {
 	if len(list) == 0 {
 		return list
@@ -111,7 +111,7 @@ func sortedBy[R any, ID interface{ Compare(ID) int }](list []R, id func(*R) ID) 
 // orphaned quarantines an attempt whose application is not in the snapshot.
 func (s *Snapshot) orphaned(a Attempt) bool {
 	_, found := slices.BinarySearchFunc(s.Applications, a.ID.Application,
-		func(app Application, id yarn.ApplicationID) int { return app.ID.Compare(id) })
+		func(app *Application, id yarn.ApplicationID) int { return app.ID.Compare(id) })
 	if !found {
 		s.Quarantine(a.Key(), fmt.Sprintf("its application %s is missing or quarantined", a.ID.Application))
 	}
@@ -146,7 +146,9 @@ func (s *Snapshot) Ops() (ops []Op) {
 		ops = append(ops, Put(DelegationSequence{Last: s.DelegationSequence}))
 	}
 	ops = puts(ops, s.DelegationTokens)
-	ops = puts(ops, s.Applications)
+	for _, a := range s.Applications {
+		ops = append(ops, Put(*a))
+	}
 	ops = puts(ops, s.Attempts)
 	ops = puts(ops, s.Reservations)
 	ops = puts(ops, s.NodeDeadlines)

@@ -84,7 +84,7 @@ func TestFinish(t *testing.T) {
 	s.Quarantine(Key{Applications, "application_1_0001"}, "broken")
 	s.Finish()
 	want := Snapshot{
-		Applications:       []Application{{ID: app(2)}, {ID: app(10)}},
+		Applications:       []*Application{{ID: app(2)}, {ID: app(10)}},
 		Attempts:           []Attempt{{ID: attempt(2, 1)}, {ID: attempt(2, 2)}, {ID: attempt(10, 1)}},
 		DelegationKeys:     []DelegationKey{{ID: 1}, {ID: 2}},
 		DelegationTokens:   []DelegationToken{{Sequence: 9}, {Sequence: 10}},

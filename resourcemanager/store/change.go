@@ -100,12 +100,7 @@ type Reader struct {
 
 // Reader returns an empty reader. epoch is that of this start.
 func (o Options) Reader(epoch int64) *Reader {
-	codec := o.codec()
-	if own, ok := codec.(record.Codec); ok && o.Read != nil {
-		own.Borrow = true
-		codec = own
-	}
-	return &Reader{codec: codec, read: o.Read, snapshot: state.Snapshot{Epoch: epoch}}
+	return &Reader{codec: o.codec(), read: o.Read, snapshot: state.Snapshot{Epoch: epoch}}
 }
 
 // Add decodes one record or quarantines it. It keeps no reference to value. The size
@@ -118,12 +113,28 @@ func (r *Reader) Add(key state.Key, value []byte) {
 	}
 	if app, ok := rec.(state.Application); ok && r.read != nil {
 		r.read(&app)
-		app.Context = slices.Clone(app.Context) // it may be borrowed
 		rec = app
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.snapshot.Add(rec)
+}
+
+// AddApplication is Add for an application, of which there may be many, in a store whose values are those of package record. name and value
+// may be overwritten afterwards; value has been found intact.
+func (r *Reader) AddApplication(name, value []byte) {
+	app, err := record.Application(name, value)
+	if err != nil {
+		r.Quarantine(state.Key{Table: state.Applications, Name: string(name)}, err.Error())
+		return
+	}
+	if r.read != nil {
+		r.read(app)
+	}
+	app.Context = slices.Clone(app.Context)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.snapshot.Applications = append(r.snapshot.Applications, app)
 }
 
 // Quarantine quarantines a record that could not even be passed to Add.

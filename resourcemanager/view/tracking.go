@@ -32,10 +32,16 @@ func (p Places) OriginalURL(a *Application, t *Attempt) string {
 // unmanaged or the attempt has failed. The proxy shows the application's page if the
 // master has given no address.
 func (p Places) TrackingURL(a *Application, t *Attempt) string {
+	return string(p.AppendTrackingURL(nil, a, t))
+}
+
+// AppendTrackingURL appends the same text as TrackingURL makes.
+func (p Places) AppendTrackingURL(b []byte, a *Application, t *Attempt) []byte {
 	if t != nil && (a.Unmanaged || t.failed()) {
-		return p.OriginalURL(a, t)
+		return append(b, p.OriginalURL(a, t)...)
 	}
-	return p.Proxy + "/proxy/" + a.ID.String() + "/"
+	b = append(append(b, p.Proxy...), "/proxy/"...)
+	return append(a.ID.Append(b), '/')
 }
 
 func (p Places) page(a *Application) string { return p.Pages + "/cluster/app/" + a.ID.String() }

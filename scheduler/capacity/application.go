@@ -184,8 +184,8 @@ func (s *Scheduler) Started(of *core.App, at *demand.Attempt) {
 
 // master is what admission looks at of a master. Most are like the one before, and share it.
 func (s *Scheduler) master(p part, size resource) *waiting.Master {
-	if m := (waiting.Master{Part: p, Size: size}); s.lastMaster == nil || *s.lastMaster != m {
-		s.lastMaster = &m
+	if m := s.lastMaster; m == nil || m.Part != p || m.Size != size {
+		s.lastMaster = &waiting.Master{Part: p, Size: size}
 	}
 	return s.lastMaster
 }

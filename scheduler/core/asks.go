@@ -382,6 +382,9 @@ func (s *Core) dropPlaces(a *App) {
 }
 
 func (s *Core) dropAll(places map[cluster.Place]bool) {
+	if len(places) == 0 {
+		return
+	}
 	for _, p := range slices.Sorted(maps.Keys(places)) {
 		s.Books.Places.Drop(p)
 	}

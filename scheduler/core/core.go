@@ -55,6 +55,9 @@ type Core struct {
 	keys   []demand.Key   // of the running call
 	wants  []*demand.Want // what is known under them
 
+	entering demand.Application // of the running call: the policy gets a reference, which it does not keep
+	starting demand.Attempt     // likewise
+
 	servedRows map[ContainerRef]servedRows // where they do not follow from the container
 
 	mastered []*App // whose master was placed by the running offer

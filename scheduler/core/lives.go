@@ -15,7 +15,8 @@ func (s *Core) AddApplication(in demand.Application, path string) (AppRef, yarn.
 	if _, ok := s.ByID[in.ID]; ok {
 		return cluster.NoApp, yarn.Reason{Code: fit.AlreadyKnown, Subject: in.ID.String()}
 	}
-	a, why := s.policy.Admit(&in, path)
+	s.entering = in
+	a, why := s.policy.Admit(&s.entering, path)
 	if !why.OK() {
 		return cluster.NoApp, why
 	}
@@ -53,7 +54,8 @@ func (s *Core) AddAttempt(ref AppRef, at demand.Attempt) {
 		}
 		a.Live = cluster.NewOwned()
 	}
-	s.policy.Started(a, &at)
+	s.starting = at
+	s.policy.Started(a, &s.starting)
 }
 
 // EndAttempt ends the running attempt; see the facade.

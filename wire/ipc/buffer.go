@@ -17,6 +17,7 @@ type buffer struct {
 	at      int   // bytes at the front that are no part of a frame, or are written already (outbox)
 	charged int64 // bytes taken from budget, returned by free
 	budget  *budget
+	stream  *stream // what follows it in its frame; nil: nothing that is not in a buffer
 }
 
 var (
@@ -30,6 +31,14 @@ func newChunk() *buffer  { return chunks.Get().(*buffer) }
 // rest is what is still to be written.
 func (b *buffer) rest() []byte { return b.b[b.at:] }
 
+// size is how many bytes are still to be written, with those that are yet to be made.
+func (b *buffer) size() int {
+	if b.stream != nil {
+		return len(b.rest()) + b.stream.left
+	}
+	return len(b.rest())
+}
+
 func (b *buffer) free() {
 	if b == nil {
 		return
@@ -39,7 +48,7 @@ func (b *buffer) free() {
 		b.charged, b.budget = 0, nil
 	}
 	size := cap(b.b)
-	b.b, b.at = b.b[:0], 0
+	b.b, b.at, b.stream = b.b[:0], 0, nil
 	switch {
 	case size <= smallSize:
 		buffers.Put(b)

@@ -52,7 +52,7 @@ func (o *outbox) begin(n int) (b []byte, ok bool) {
 	n += headRoom
 	if k := len(o.queue); k == 0 && n <= bufferSize && !o.corked {
 		o.queue = append(o.queue, newBuffer())
-	} else if k == 0 || cap(o.queue[k-1].b)-len(o.queue[k-1].b) < n {
+	} else if k == 0 || o.queue[k-1].stream != nil || cap(o.queue[k-1].b)-len(o.queue[k-1].b) < n {
 		o.queue = append(o.queue, newChunk())
 	}
 	return o.queue[len(o.queue)-1].b, true
@@ -109,7 +109,7 @@ func (o *outbox) flush() error {
 		if err != nil {
 			return err
 		}
-		if len(b.rest()) == 0 {
+		if b.size() == 0 {
 			o.pop()
 			b.free()
 			continue
@@ -138,6 +138,11 @@ func (o *outbox) drain() {
 		b := o.pop()
 		o.mu.Unlock()
 		err := o.write(b)
+		for err == nil && b.stream != nil && b.stream.left > 0 {
+			if err = b.refill(); err == nil {
+				err = o.write(b)
+			}
+		}
 		b.free()
 		o.mu.Lock()
 		o.settleDebt()
@@ -221,7 +226,7 @@ func (o *outbox) shut() {
 	}
 	o.closed = true
 	for _, b := range o.queue {
-		o.queued -= len(b.rest())
+		o.queued -= b.size()
 		b.free()
 	}
 	o.queue = nil

@@ -2,6 +2,7 @@ package ipc
 
 import (
 	"encoding/binary"
+	"fmt"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -93,4 +94,72 @@ func (a *Answer) close() int {
 	b := binary.BigEndian.AppendUint32(first.b[:first.at], uint32(n))
 	protowire.AppendVarint(append(b, a.header...), uint64(a.size))
 	return n + 4
+}
+
+// stream is the end of a message, which is made when the peer is about to read it.
+type stream struct {
+	left int // bytes that are still to be made
+	next func([]byte) []byte
+}
+
+// Stream answers the call with a message of so many bytes. next appends some of them to what it is given, at least one and never more than there
+// are; it is called again while the peer reads, on one goroutine at a time, so that a long message is never in memory as a whole. If it
+// does otherwise the connection ends: the peer has been told how long the answer is.
+func (c *Call) Stream(size int, next func([]byte) []byte) {
+	if size > c.conn.limits.MaxResponse {
+		c.tooLarge()
+		return
+	}
+	s := &stream{left: size, next: next}
+	if size <= fullChunk {
+		b := newChunk()
+		defer b.free()
+		if b.stream = s; size > 0 {
+			if err := b.refill(); err != nil {
+				c.Fail(err)
+				return
+			}
+		}
+		c.Reply(b.b)
+		return
+	}
+	if !c.claim() {
+		return
+	}
+	header := appendResponseOK(nil, c.CallID, c.RetryCount, c.ClientID)
+	n := len(header) + protowire.SizeVarint(uint64(size)) + size
+	first := newChunk()
+	first.b = binary.BigEndian.AppendUint32(first.b, uint32(n))
+	first.b = protowire.AppendVarint(append(first.b, header...), uint64(size))
+	first.stream = s
+	o := &c.conn.out
+	o.mu.Lock()
+	if o.closed {
+		o.mu.Unlock()
+		first.free()
+	} else {
+		c.conn.answered()
+		o.give([]*buffer{first}, n+4)
+	}
+	c.release()
+}
+
+// refill makes the next piece of the buffer's stream in place of what has been written.
+func (b *buffer) refill() (err error) {
+	defer func() {
+		if panicked := recover(); panicked != nil {
+			err = fmt.Errorf("an answer could not be made: %v", panicked)
+		}
+	}()
+	s := b.stream
+	b.b, b.at = b.b[:0], 0
+	for s.left > 0 && len(b.b) < fullChunk {
+		was := len(b.b)
+		b.b = s.next(b.b)
+		if made := len(b.b) - was; made <= 0 || made > s.left {
+			return fmt.Errorf("an answer has %d bytes where 1 to %d were left", made, s.left)
+		}
+		s.left -= len(b.b) - was
+	}
+	return nil
 }

@@ -107,12 +107,19 @@ func (a *Allocate) refuse(err error) {
 
 // ask reads a ResourceRequestProto.
 func (a *Allocate) ask(b []byte, types yarn.ResourceTypes) error {
-	a.Asks = append(a.Asks, yarn.Ask{RelaxLocality: true, AllocationRequestID: -1})
-	x := &a.Asks[len(a.Asks)-1]
+	x, refused, err := askOf(b, types)
+	if a.Asks = append(a.Asks, x); refused != nil {
+		a.refuse(refused)
+	}
+	return err
+}
+
+// askOf is a ResourceRequestProto, and what of it makes no sense in this cluster.
+func askOf(b []byte, types yarn.ResourceTypes) (x yarn.Ask, refused, err error) {
+	x = yarn.Ask{RelaxLocality: true, AllocationRequestID: -1}
 	var r amounts
 	f := field.Walk{Rest: b}
 	for f.Next() {
-		var err error
 		switch f.Tag {
 		case 1<<3 | field.Block:
 			err = number(f.Data, &x.Priority)
@@ -127,22 +134,19 @@ func (a *Allocate) ask(b []byte, types yarn.ResourceTypes) error {
 		case 6<<3 | field.Block:
 			x.Label, x.LabelSet = string(f.Data), true
 		case 7<<3 | field.Block:
-			err = executionRequest(f.Data, x)
+			err = executionRequest(f.Data, &x)
 		case 8<<3 | field.Varint:
 			x.AllocationRequestID = int64(f.V)
 		}
 		if err != nil {
-			return err
+			return x, nil, err
 		}
 	}
 	x.Capability = r.sum()
-	switch {
-	case r.refused != nil:
-		a.refuse(r.refused)
-	case x.Where == "":
-		a.refuse(fmt.Errorf("a resource request of priority %d names no place; ask for %q where any will do", x.Priority, yarn.AnyHost))
+	if refused = r.refused; refused == nil && x.Where == "" {
+		refused = fmt.Errorf("a resource request of priority %d names no place; ask for %q where any will do", x.Priority, yarn.AnyHost)
 	}
-	return f.Err
+	return x, refused, f.Err
 }
 
 // place spares the most frequent one its own memory.

@@ -1,7 +1,8 @@
-// Package scan reads the two hot requests, a node's heartbeat and a master's
-// allocate call, where they lie, and appends their answers piece by piece. Both
-// cost a fraction of what the generated messages of package pb cost, and leave
-// next to nothing to the collector. Everything else goes through pb.
+// Package scan reads the hot requests, a node's heartbeat, a master's allocate
+// call and a submission, which a restart reads again, where they lie, and appends
+// the answers to the first two piece by piece. They cost a fraction of what the
+// generated messages of package pb cost, and leave next to nothing to the
+// collector. Everything else goes through pb.
 //
 // A scanner takes exactly what the protobuf runtime takes: fields in any order,
 // the last of several values, messages that come in parts, unknown fields and

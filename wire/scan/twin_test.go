@@ -2,6 +2,7 @@ package scan
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -32,6 +33,9 @@ var looked = map[string][]protowire.Number{
 	"NodeHealthStatus": {1, 2, 3}, "ResourceUtilization": {1, 2, 3}, "OpportunisticContainersStatus": {1, 2, 3, 4, 5, 6, 7},
 	"AllocateRequest": {1, 2, 3, 4, 5, 7, 11}, "ResourceRequest": {1, 2, 3, 4, 5, 6, 7, 8}, "Priority": {1}, "Resource": {1, 2, 3},
 	"ResourceInformation": {1, 2, 3}, "ExecutionTypeRequest": {1, 2}, "ResourceBlacklistRequest": {1, 2}, "UpdateContainerRequest": {1, 2, 3, 4, 5},
+	"ApplicationSubmissionContext": {1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19}, "ContainerLaunchContext": {1, 2, 3, 4, 6},
+	"ApplicationACLMap": {1, 2}, "ApplicationTimeoutMap": {1, 2}, "ReservationId": {1, 2}, "StringLocalResourceMap": nil, "StringBytesMap": nil,
+	"StringStringMap": nil, "LogAggregationContext": nil,
 }
 
 // narrow is the schema of the fields in looked. Enumerations are plain numbers
@@ -184,6 +188,59 @@ func checkAllocate(t *testing.T, b []byte, schema protoreflect.MessageDescriptor
 	}
 }
 
+// submissionOf is what the generated message says.
+func submissionOf(m *pb.ApplicationSubmissionContext) Submission {
+	s := Submission{ID: convert.ApplicationID(m.GetApplicationId()), Name: []byte(m.GetApplicationName()), Queue: []byte(m.GetQueue()), Type: []byte(m.GetApplicationType()),
+		Priority: m.GetPriority().GetPriority(), PrioritySet: m.GetPriority() != nil && m.GetPriority().Priority != nil, Launch: m.AmContainerSpec != nil,
+		Tokens: m.GetAmContainerSpec().GetTokens(), Unmanaged: m.GetUnmanagedAm(), MaxAttempts: m.GetMaxAppAttempts(), KeepContainers: m.GetKeepContainersAcrossApplicationAttempts(),
+		ValidityInterval: m.GetAttemptFailuresValidityInterval(), Reservation: convert.ReservationID(m.GetReservationId()), Label: []byte(m.GetNodeLabelExpression()), LabelSet: m.NodeLabelExpression != nil}
+	for _, x := range m.GetAmContainerSpec().GetApplication_ACLs() {
+		s.ACLs = append(s.ACLs, ACL{x.GetAccessType() == pb.ApplicationAccessType_APPACCESS_VIEW_APP, []byte(x.GetAcl())})
+	}
+	for _, x := range m.GetApplicationTags() {
+		s.Tags = append(s.Tags, []byte(x))
+	}
+	for _, x := range m.GetApplicationTimeouts() {
+		s.Timeouts = append(s.Timeouts, Timeout{x.GetApplicationTimeoutType() == pb.ApplicationTimeoutType_APP_TIMEOUT_LIFETIME, x.GetTimeout()})
+	}
+	s.Size, s.SizeRefused = convert.Resource(m.GetResource(), types)
+	s.Asks, s.AsksRefused = convert.Asks(m.GetAmContainerResourceRequest(), types)
+	return s
+}
+
+func sameSubmission(a, b Submission) bool {
+	if a.SizeRefused != nil && b.SizeRefused != nil {
+		a.Size, b.Size = yarn.Resource{}, yarn.Resource{}
+	}
+	if a.AsksRefused != nil && b.AsksRefused != nil {
+		a.Asks, b.Asks = nil, nil
+	}
+	text := func(s Submission) string { // empty and missing are the same
+		return fmt.Sprintf("%v %q %q %q %v %v %v %q %v %v %v %v %q %v %v %q %v %v %v %v", s.ID, s.Name, s.Queue, s.Type, s.Priority, s.PrioritySet, s.Launch, s.Tokens, s.ACLs, s.Unmanaged,
+			s.MaxAttempts, s.KeepContainers, s.Tags, s.ValidityInterval, s.Reservation, s.Label, s.LabelSet, s.Timeouts, s.Size, s.Asks)
+	}
+	return (a.SizeRefused == nil) == (b.SizeRefused == nil) && (a.AsksRefused == nil) == (b.AsksRefused == nil) && text(a) == text(b)
+}
+
+func checkSubmission(t *testing.T, b []byte, schema protoreflect.MessageDescriptor) {
+	s := Submission{ACLs: []ACL{{Text: words0}}, Tags: [][]byte{words0}, Timeouts: []Timeout{{Seconds: 7}}} // of another one that was read before
+	err := s.Scan(b, types, 1<<20)
+	if taken := proto.Unmarshal(b, dynamicpb.NewMessage(schema)); (err == nil) != (taken == nil) {
+		t.Fatalf("%x: scanned with %v, the runtime says %v", b, err, taken)
+	}
+	var m pb.ApplicationSubmissionContext
+	if proto.Unmarshal(b, &m) == nil {
+		if err != nil {
+			t.Fatalf("%x: refused: %v", b, err)
+		}
+		if want := submissionOf(&m); !sameSubmission(s, want) {
+			t.Fatalf("%x:\nscanned %+v\nwant    %+v", b, s, want)
+		}
+	}
+}
+
+var words0 = []byte("before")
+
 // message fills a message with random values, every field now and then.
 func message(r *rand.Rand, m protoreflect.Message, depth int) protoreflect.Message {
 	fs := m.Descriptor().Fields()
@@ -253,7 +310,7 @@ func spoil(r *rand.Rand, b []byte) []byte {
 // a row, which merge, and on spoilt ones.
 func TestTwins(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	heartbeat, allocate := narrow(t, "NodeHeartbeatRequest"), narrow(t, "AllocateRequest")
+	heartbeat, allocate, submission := narrow(t, "NodeHeartbeatRequest"), narrow(t, "AllocateRequest"), narrow(t, "ApplicationSubmissionContext")
 	encode := func(m proto.Message) []byte {
 		b, err := proto.MarshalOptions{AllowPartial: true}.Marshal(m)
 		if err != nil {
@@ -266,6 +323,10 @@ func TestTwins(t *testing.T) {
 		h2 := encode(message(r, (&pb.NodeHeartbeatRequest{}).ProtoReflect(), 0).Interface())
 		a := encode(message(r, (&pb.AllocateRequest{}).ProtoReflect(), 0).Interface())
 		a2 := encode(message(r, (&pb.AllocateRequest{}).ProtoReflect(), 0).Interface())
+		s := encode(message(r, (&pb.ApplicationSubmissionContext{}).ProtoReflect(), 0).Interface())
+		s2 := encode(message(r, (&pb.ApplicationSubmissionContext{}).ProtoReflect(), 0).Interface())
+		checkSubmission(t, s, submission)
+		checkSubmission(t, spoil(r, append(s, s2...)), submission)
 		checkHeartbeat(t, h, heartbeat)
 		checkAllocate(t, a, allocate)
 		checkHeartbeat(t, spoil(r, append(h, h2...)), heartbeat)
@@ -285,4 +346,10 @@ func FuzzAllocate(f *testing.F) {
 	f.Add(ask(3))
 	f.Add([]byte{0x3a, 0x02, 0x08, 0x01})
 	f.Fuzz(func(t *testing.T, b []byte) { checkAllocate(t, b, schema) })
+}
+
+func FuzzSubmission(f *testing.F) {
+	schema := narrow(f, "ApplicationSubmissionContext")
+	f.Add([]byte{0x2a, 0x02, 0x32, 0x00, 0x8a, 0x01, 0x00})
+	f.Fuzz(func(t *testing.T, b []byte) { checkSubmission(t, b, schema) })
 }

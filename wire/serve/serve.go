@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/heddle-project/heddle/wire/ipc"
+	"github.com/heddle-project/heddle/wire/pb"
 )
 
 // MaxDepth bounds the nesting of a request's messages, as Java's protobuf does.
@@ -21,6 +22,13 @@ var (
 	unmarshal = proto.UnmarshalOptions{RecursionLimit: MaxDepth, AllowPartial: false}
 	marshal   = proto.MarshalOptions{UseCachedSize: true} // Size comes first everywhere
 )
+
+// Warm has the protobuf runtime read the descriptions of messages now, which it does at the first use of one and which takes a while.
+func Warm() {
+	for _, m := range []proto.Message{&pb.GetClusterMetricsResponse{}, &pb.NodeHeartbeatResponse{}} {
+		_ = proto.Size(m)
+	}
+}
 
 // Unmarshal reads a message with the same bounds as a request.
 func Unmarshal(b []byte, m proto.Message) error { return unmarshal.Unmarshal(b, m) }

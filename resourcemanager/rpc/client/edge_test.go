@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/heddle-project/heddle/wire/pb"
+	"github.com/heddle-project/heddle/wire/scan"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -56,8 +57,8 @@ func FuzzContextBytes(f *testing.F) {
 		if err != nil {
 			return
 		}
-		m := &pb.ApplicationSubmissionContext{}
-		if err := proto.Unmarshal(raw, m); err != nil {
+		m := &scan.Submission{}
+		if err := m.Scan(raw, s.Types, maxAMAsks); err != nil {
 			return
 		}
 		sub, class, err := s.submission(Submitter{User: "alice"}, m)

@@ -2,10 +2,13 @@ package client
 
 import (
 	"math"
+	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/heddle-project/heddle/resourcemanager/loop"
+	"github.com/heddle-project/heddle/resourcemanager/rpc"
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/wire/ipc"
@@ -34,21 +37,45 @@ func (s *client) list(c *ipc.Call, m *pb.GetApplicationsRequest) {
 	}
 	s.withViews(c, parts, func(v *loop.Views) {
 		f := filter{m: m, caller: c.Caller, access: s.Access, queues: inQueues(v.Queues(), m.GetQueues())}
-		out, count := serve.NewList(c), int64(0)
 		limit := int64(math.MaxInt64)
 		if m.Limit != nil {
 			limit = m.GetLimit()
 		}
 		apps := v.Applications()
-		for i := len(apps) - 1; i >= 0 && count < limit; i-- {
-			if !f.passes(apps[i]) {
-				continue
-			}
-			if count++; !out.Add(1, s.applicationReport(c.Caller, apps[i])) {
-				break
+		rows := make([]report, 0, max(0, min(limit, int64(len(apps)))))
+		for i := len(apps) - 1; i >= 0 && int64(len(rows)) < limit; i-- {
+			if f.passes(apps[i]) {
+				rows = append(rows, s.reportFor(c.Caller, apps[i]))
 			}
 		}
-		out.Send()
+		s.stream(c, rows)
+	})
+}
+
+// atOnce is how many bytes of reports are made before other goroutines may run.
+const atOnce = 16 << 10
+
+// stream answers with these reports. A list of all may be large, so it is never in memory as a whole: the reports are made twice, the first
+// time to know how long the answer will be.
+func (s *client) stream(c *ipc.Call, rows []report) {
+	now := time.Now().UnixMilli()
+	size, made := 0, 0
+	rpc.Compose(func(b []byte) []byte {
+		for i := range rows {
+			b = s.appendReport(b[:0], 1, &rows[i], now)
+			size += len(b)
+			if made += len(b); made >= atOnce {
+				made = 0
+				runtime.Gosched()
+			}
+		}
+		return b
+	}, func([]byte) {})
+	c.Stream(size, func(b []byte) []byte {
+		for full := len(b) + atOnce; len(rows) > 0 && len(b) < full; rows = rows[1:] {
+			b = s.appendReport(b, 1, &rows[0], now)
+		}
+		return b
 	})
 }
 

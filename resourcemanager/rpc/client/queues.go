@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/heddle-project/heddle/resourcemanager/loop"
+	"github.com/heddle-project/heddle/resourcemanager/rpc"
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/wire/convert"
@@ -37,9 +38,15 @@ func (s *client) queue(c *ipc.Call, m *pb.GetQueueInfoRequest) {
 		if m.GetIncludeApplications() {
 			below := inQueues(queues, []string{q.Path})
 			for _, a := range v.Applications() {
-				if below[a.Queue] {
-					out.Applications = append(out.Applications, s.applicationReport(c.Caller, a))
+				if !below[a.Queue] {
+					continue
 				}
+				r, err := s.applicationReport(c.Caller, a)
+				if err != nil {
+					rpc.Fail(c, err)
+					return
+				}
+				out.Applications = append(out.Applications, r)
 			}
 		}
 		serve.Answer(c, &pb.GetQueueInfoResponse{QueueInfo: out})

@@ -1,6 +1,8 @@
 package client
 
 import (
+	"time"
+
 	"github.com/heddle-project/heddle/resourcemanager/loop"
 	"github.com/heddle-project/heddle/resourcemanager/rpc"
 	"github.com/heddle-project/heddle/resourcemanager/view"
@@ -19,7 +21,8 @@ func (s *client) report(c *ipc.Call, m *pb.GetApplicationReportRequest) {
 			serve.Refuse(c, serve.ApplicationNotFound, "Application with id '%s' doesn't exist in RM. Please check that the job submission was successful.", id)
 			return
 		}
-		serve.Answer(c, &pb.GetApplicationReportResponse{ApplicationReport: s.applicationReport(c.Caller, a)})
+		r := s.reportFor(c.Caller, a)
+		rpc.Compose(func(b []byte) []byte { return s.appendReport(b, 1, &r, time.Now().UnixMilli()) }, c.Reply)
 	})
 }
 

@@ -4,114 +4,183 @@ import (
 	"math"
 	"time"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/heddle-project/heddle/resourcemanager/rpc"
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/wire/convert"
+	"github.com/heddle-project/heddle/wire/field"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/wire/pb"
+	"github.com/heddle-project/heddle/wire/scan"
+	"github.com/heddle-project/heddle/wire/serve"
+	"github.com/heddle-project/heddle/wire/token"
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// applicationReport is the report for this caller. A caller who may not view the
-// application gets one without its attempt, addresses, diagnostics and usage.
-//
-// compat: the field for the time of submission is not filled in; the start time is that time.
-func (s *client) applicationReport(caller *ipc.Identity, a *view.Application) *pb.ApplicationReport {
-	r := &pb.ApplicationReport{
-		ApplicationId: convert.ToApplicationID(a.ID), User: &a.User, Queue: &a.Queue, Name: &a.Name, ApplicationType: &a.Type,
-		YarnApplicationState: convert.ToPublicState(a.PublicState), FinalApplicationStatus: convert.ToFinalStatus(a.FinalStatus),
-		StartTime: &a.StartTime, FinishTime: &a.FinishTime, LaunchTime: &a.LaunchTime,
-		Progress: proto.Float32(0), ApplicationTags: a.Tags, UnmanagedApplication: &a.Unmanaged, Priority: convert.ToPriority(a.Priority),
-		AppTimeouts: s.timeoutReports(a), LogAggregationStatus: logAggregation(a),
-		Host: proto.String(view.NotAvailable), RpcPort: proto.Int32(-1), TrackingUrl: proto.String(view.NotAvailable),
-		OriginalTrackingUrl: proto.String(view.NotAvailable), Diagnostics: proto.String(view.NotAvailable),
-		AppResource_Usage: hiddenUsage(s.Types),
-	}
-	r.AppNodeLabelExpression, r.AmNodeLabelExpression = labelText(a.Label, a.LabelSet), labelText(a.AMLabel, !a.Unmanaged)
-	if !s.Access.MayView(caller, a) {
-		r.CurrentApplicationAttemptId = convert.ToAttemptID(yarn.AttemptID{Application: a.ID, Attempt: -1}) // compat: -1 is none
-		return r
-	}
-	t := a.Current()
-	if t != nil {
-		r.CurrentApplicationAttemptId, r.Progress = convert.ToAttemptID(t.ID), &a.Progress
-	}
-	r.Diagnostics, r.AppResource_Usage = &a.Diagnostics, s.usage(a)
-	if t == nil {
-		return r
-	}
-	if t.State != yarn.AttemptFailed && t.State != yarn.AttemptKilled {
-		r.Host, r.RpcPort = &t.Host, &t.RPCPort
-	}
-	r.TrackingUrl, r.OriginalTrackingUrl = proto.String(s.Places.TrackingURL(a, t)), proto.String(s.Places.OriginalURL(a, t))
-	if a.Unmanaged && t.State == yarn.AttemptLaunched && caller.User == a.User {
-		r.AmRmToken = rpc.ToToken(s.LoginToken(t.ID)) // an unmanaged master gets it only here
+// report is what a caller is told of an application.
+type report struct {
+	app     *view.Application
+	visible bool
+	login   *token.Token // of its unmanaged master; nil: the caller does not get one
+}
+
+// reportFor is the report for this caller. One who may not view the application gets it without attempt, addresses, diagnostics and usage.
+func (s *client) reportFor(caller *ipc.Identity, a *view.Application) report {
+	r := report{app: a, visible: s.Access.MayView(caller, a)}
+	if t := a.Current(); r.visible && t != nil && a.Unmanaged && t.State == yarn.AttemptLaunched && caller.User == a.User {
+		login := s.LoginToken(t.ID) // an unmanaged master gets it only here
+		r.login = &login
 	}
 	return r
+}
+
+// applicationReport is the same as a message.
+func (s *client) applicationReport(caller *ipc.Identity, a *view.Application) (*pb.ApplicationReport, error) {
+	m, r := &pb.ApplicationReport{}, s.reportFor(caller, a)
+	b, err := field.Find(s.appendReport(nil, 1, &r, time.Now().UnixMilli()), 1)
+	if err == nil {
+		err = serve.Unmarshal(b, m)
+	}
+	return m, err
+}
+
+// appendReport appends the report, an ApplicationReportProto, as the field of that number. At the same moment it appends the same bytes.
+//
+// compat: the field for the time of submission is not filled in; the start time is that time.
+func (s *client) appendReport(b []byte, num protowire.Number, r *report, now int64) []byte {
+	a, t := r.app, r.app.Current()
+	host, port, original, diagnostics := view.NotAvailable, int32(-1), view.NotAvailable, view.NotAvailable
+	attempt, progress := yarn.AttemptID{Application: a.ID, Attempt: -1}, float32(0) // compat: -1 is none, for who may not view it
+	if r.visible {
+		diagnostics = a.Diagnostics
+	}
+	if r.visible && t != nil {
+		attempt, progress, original = t.ID, a.Progress, s.Places.OriginalURL(a, t)
+		if t.State != yarn.AttemptFailed && t.State != yarn.AttemptKilled {
+			host, port = t.Host, t.RPCPort
+		}
+	}
+	b, whole := field.Open(b, num)
+	b = field.AppendApplicationID(b, 1, a.ID)
+	b = field.AppendText(b, 2, a.User)
+	b = field.AppendText(b, 3, a.Queue)
+	b = field.AppendText(b, 4, a.Name)
+	b = field.AppendText(b, 5, host)
+	b = field.AppendInt(b, 6, int64(port))
+	b = field.AppendInt(b, 8, int64(a.PublicState))
+	b, tracking := field.Open(b, 9)
+	if r.visible && t != nil {
+		b = s.Places.AppendTrackingURL(b, a, t)
+	} else {
+		b = append(b, view.NotAvailable...)
+	}
+	b = field.Shut(b, tracking)
+	b = field.AppendText(b, 10, diagnostics)
+	b = field.AppendInt(b, 11, a.StartTime)
+	b = field.AppendInt(b, 12, a.FinishTime)
+	b = field.AppendInt(b, 13, int64(a.FinalStatus))
+	b = s.appendUsage(b, 14, r, now)
+	b = field.AppendText(b, 15, original)
+	if t != nil || !r.visible {
+		b = field.AppendAttemptID(b, 16, attempt)
+	}
+	b = field.AppendFloat(b, 17, progress)
+	b = field.AppendText(b, 18, a.Type)
+	if r.login != nil {
+		b = scan.AppendToken(b, 19, *r.login)
+	}
+	for _, tag := range a.Tags {
+		b = field.AppendText(b, 20, tag)
+	}
+	if status := a.LogStatusAt(now); status != 0 {
+		b = field.AppendInt(b, 21, int64(status))
+	}
+	b = field.AppendInt(b, 22, bit(a.Unmanaged))
+	b = field.AppendPriority(b, 23, a.Priority)
+	b = field.AppendText(b, 24, labelText(a.Label, a.LabelSet))
+	b = field.AppendText(b, 25, labelText(a.AMLabel, !a.Unmanaged))
+	b = appendTimeouts(b, 26, a, now)
+	return field.Shut(field.AppendInt(b, 27, a.LaunchTime), whole)
+}
+
+func bit(is bool) int64 {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 // labelText is a node label expression as reports show it.
-func labelText(label string, set bool) *string {
+func labelText(label string, set bool) string {
 	switch {
 	case !set:
-		return proto.String("<Not set>")
+		return "<Not set>"
 	case label == "":
-		return proto.String("<DEFAULT_PARTITION>")
+		return "<DEFAULT_PARTITION>"
 	}
-	return &label
+	return label
 }
 
-func (s *client) timeoutReports(a *view.Application) []*pb.AppTimeoutsMap {
-	out := &pb.ApplicationTimeout{ApplicationTimeoutType: pb.ApplicationTimeoutType_APP_TIMEOUT_LIFETIME.Enum(),
-		ExpireTime: proto.String("UNLIMITED"), RemainingTime: proto.Int64(-1)}
+// appendTimeouts appends the one timeout that there is, an AppTimeoutsMapProto.
+func appendTimeouts(b []byte, num protowire.Number, a *view.Application, now int64) []byte {
+	const lifetime = int64(pb.ApplicationTimeoutType_APP_TIMEOUT_LIFETIME)
+	expires, left := "UNLIMITED", int64(-1)
 	for _, t := range a.Timeouts {
-		left := max(t.ExpireAt-time.Now().UnixMilli(), 0) / 1000
-		if a.PublicState >= yarn.PublicFinished {
+		if expires, left = time.UnixMilli(t.ExpireAt).Format(timeoutFormat), max(t.ExpireAt-now, 0)/1000; a.PublicState >= yarn.PublicFinished {
 			left = 0
 		}
-		out.ExpireTime, out.RemainingTime = proto.String(time.UnixMilli(t.ExpireAt).Format(timeoutFormat)), &left
 	}
-	return []*pb.AppTimeoutsMap{{ApplicationTimeoutType: out.ApplicationTimeoutType, ApplicationTimeout: out}}
+	b, whole := field.Open(b, num)
+	b = field.AppendInt(b, 1, lifetime)
+	b, timeout := field.Open(b, 2)
+	b = field.AppendInt(b, 1, lifetime)
+	b = field.AppendText(b, 2, expires)
+	b = field.AppendInt(b, 3, left)
+	return field.Shut(field.Shut(b, timeout), whole)
 }
 
-func logAggregation(a *view.Application) *pb.LogAggregationStatus {
-	if s := a.LogStatusAt(time.Now().UnixMilli()); s != 0 {
-		return pb.LogAggregationStatus(s).Enum()
+// appendUsage appends an ApplicationResourceUsageReportProto.
+//
+// compat: the usage of an ended application is -1, not 0, and so is one that the caller may not view.
+func (s *client) appendUsage(b []byte, num protowire.Number, r *report, now int64) []byte {
+	b, whole := field.Open(b, num)
+	u := r.app.Usage
+	used, reserved, needed := u.Used, u.Reserved, u.Used.Add(u.Reserved)
+	containers, held := count(u.Containers), count(u.ReservedContainers)
+	if !r.visible || r.app.PublicState >= yarn.PublicFinished {
+		used = yarn.NewResource(-1, -1)
+		reserved, needed, containers, held = used, used, -1, -1
 	}
-	return nil
+	b = field.AppendInt(b, 1, int64(containers))
+	b = field.AppendInt(b, 2, int64(held))
+	b = field.AppendResource(b, 3, used, s.Types)
+	b = field.AppendResource(b, 4, reserved, s.Types)
+	b = field.AppendResource(b, 5, needed, s.Types)
+	if !r.visible {
+		b = field.AppendInt(b, 6, 0)
+		return field.Shut(field.AppendInt(b, 7, 0), whole)
+	}
+	seconds := r.app.SecondsAt(now)
+	b = field.AppendInt(b, 6, seconds.MemoryMB())
+	b = field.AppendInt(b, 7, seconds.VCoreCount())
+	b = field.AppendFloat(b, 8, u.QueuePercent)
+	b = field.AppendFloat(b, 9, u.ClusterPercent)
+	b = field.AppendInt(b, 10, u.PreemptedSeconds.MemoryMB())
+	b = field.AppendInt(b, 11, u.PreemptedSeconds.VCoreCount())
+	b = s.appendAmounts(b, 12, &seconds)
+	return field.Shut(s.appendAmounts(b, 13, &u.PreemptedSeconds), whole)
 }
 
-// hiddenUsage is the usage for callers who may not view it.
-func hiddenUsage(types yarn.ResourceTypes) *pb.ApplicationResourceUsageReport {
-	none := convert.ToResource(yarn.NewResource(-1, -1), types)
-	return &pb.ApplicationResourceUsageReport{NumUsedContainers: proto.Int32(-1), NumReservedContainers: proto.Int32(-1),
-		UsedResources: none, ReservedResources: none, NeededResources: none, MemorySeconds: proto.Int64(0), VcoreSeconds: proto.Int64(0)}
-}
-
-func (s *client) usage(a *view.Application) *pb.ApplicationResourceUsageReport {
-	u, seconds := a.Usage, a.SecondsAt(time.Now().UnixMilli())
-	r := &pb.ApplicationResourceUsageReport{
-		MemorySeconds: proto.Int64(seconds.MemoryMB()), VcoreSeconds: proto.Int64(seconds.VCoreCount()),
-		PreemptedMemorySeconds: proto.Int64(u.PreemptedSeconds.MemoryMB()), PreemptedVcoreSeconds: proto.Int64(u.PreemptedSeconds.VCoreCount()),
-		QueueUsagePercentage: &u.QueuePercent, ClusterUsagePercentage: &u.ClusterPercent,
-	}
+// appendAmounts appends a StringLongMapProto for each type of resource.
+func (s *client) appendAmounts(b []byte, num protowire.Number, r *yarn.Resource) []byte {
 	for i := range s.Types {
-		r.ApplicationResourceUsageMap = append(r.ApplicationResourceUsageMap, &pb.StringLongMap{Key: &s.Types[i].Name, Value: proto.Int64(seconds[i])})
-		r.ApplicationPreemptedResourceUsageMap = append(r.ApplicationPreemptedResourceUsageMap, &pb.StringLongMap{Key: &s.Types[i].Name, Value: proto.Int64(u.PreemptedSeconds[i])})
+		var mark int
+		b, mark = field.Open(b, num)
+		b = field.AppendText(b, 1, s.Types[i].Name)
+		b = field.Shut(field.AppendInt(b, 2, r[i]), mark)
 	}
-	if a.PublicState >= yarn.PublicFinished { // compat: the usage of an ended application is -1, not 0
-		h := hiddenUsage(s.Types)
-		r.NumUsedContainers, r.NumReservedContainers = h.NumUsedContainers, h.NumReservedContainers
-		r.UsedResources, r.ReservedResources, r.NeededResources = h.UsedResources, h.ReservedResources, h.NeededResources
-		return r
-	}
-	used, reserved := count(u.Containers), count(u.ReservedContainers)
-	r.NumUsedContainers, r.NumReservedContainers = &used, &reserved
-	r.UsedResources, r.ReservedResources = convert.ToResource(u.Used, s.Types), convert.ToResource(u.Reserved, s.Types)
-	r.NeededResources = convert.ToResource(u.Used.Add(u.Reserved), s.Types)
-	return r
+	return b
 }
 
 func count(n int) int32 { return int32(min(n, math.MaxInt32)) }

@@ -1,21 +1,23 @@
 package client
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"unique"
 
 	"github.com/heddle-project/heddle/internal/audit"
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/rpc"
-	"github.com/heddle-project/heddle/wire/convert"
 	"github.com/heddle-project/heddle/wire/field"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/wire/pb"
+	"github.com/heddle-project/heddle/wire/scan"
 	"github.com/heddle-project/heddle/wire/serve"
 	"github.com/heddle-project/heddle/wire/token"
 	"github.com/heddle-project/heddle/yarn"
@@ -93,17 +95,18 @@ func Submit(cfg Config, user string, from netip.Addr, context []byte, done func(
 
 // take checks a submission and hands it to the engine. The bytes are kept.
 func (s *client) take(x submission, done func(error)) {
-	m, err := withoutLaunch(x.raw)
-	if err != nil {
+	m := scanned.Get().(*scan.Submission)
+	defer scanned.Put(m)
+	if err := m.Scan(x.raw, s.Types, maxAMAsks); err != nil {
 		done(unreadable(err))
 		return
 	}
-	if m.GetApplicationId().GetId() <= 0 {
+	if m.ID.Sequence <= 0 {
 		done(&ipc.RemoteError{Class: serve.IDNotProvided, Message: "ApplicationId is not provided in ApplicationSubmissionContext"})
 		return
 	}
-	about := audit.Entry{Operation: audit.Submit, Application: convert.ApplicationID(m.GetApplicationId()), Caller: x.CallerContext,
-		Queue: cmp.Or(m.GetQueue(), defaultQueue), Label: m.GetNodeLabelExpression()}
+	about := audit.Entry{Operation: audit.Submit, Application: m.ID, Caller: x.CallerContext,
+		Queue: cmp.Or(string(m.Queue), defaultQueue), Label: string(m.Label)}
 	end := func(err error) {
 		s.submitted(x, about, err)
 		done(err)
@@ -156,8 +159,9 @@ type Submitter struct {
 
 // Stored makes a submission of a submission context that was read from the store.
 func Stored(cfg Config, who Submitter, raw []byte) (engine.Submission, error) {
-	m, err := withoutLaunch(raw)
-	if err != nil {
+	m := scanned.Get().(*scan.Submission)
+	defer scanned.Put(m)
+	if err := m.Scan(raw, cfg.Types, maxAMAsks); err != nil {
 		return engine.Submission{}, fmt.Errorf("cannot read the stored submission: %w", err)
 	}
 	sub, _, err := (&client{Config: cfg}).submission(who, m)
@@ -165,140 +169,70 @@ func Stored(cfg Config, who Submitter, raw []byte) (engine.Submission, error) {
 	return sub, err
 }
 
-// Fields of a submission context and of the launch context in it.
-const (
-	launchNumber = 5
-	launchField  = launchNumber<<3 | field.Block
-	tokensField  = 2<<3 | field.Block
-	aclsField    = 6<<3 | field.Block
-
-	resourcesField   = 1<<3 | field.Block
-	servicesField    = 3<<3 | field.Block
-	environmentField = 4<<3 | field.Block
-)
-
-// wellFormed is an error unless the bytes can be a message.
-func wellFormed(b []byte) error {
-	f := field.Walk{Rest: b}
-	for f.Next() {
-	}
-	return f.Err
-}
-
-// withoutLaunch reads a submission context, and of its launch context credentials and ACLs alone: all that a submission is made of, in a
-// quarter of the time.
-func withoutLaunch(raw []byte) (m *pb.ApplicationSubmissionContext, err error) {
-	rpc.Compose(func(b []byte) []byte {
-		b, err = appendBrief(b, raw)
-		return b
-	}, func(brief []byte) {
-		if err == nil {
-			m = &pb.ApplicationSubmissionContext{}
-			err = serve.Unmarshal(brief, m)
-		}
-	})
-	return m, err
-}
-
-// appendBrief appends the part of a submission context that withoutLaunch reads.
-func appendBrief(out, raw []byte) ([]byte, error) {
-	f := field.Walk{Rest: raw}
-	for rest := raw; f.Next(); rest = f.Rest {
-		if f.Tag != launchField {
-			out = append(out, rest[:len(rest)-len(f.Rest)]...)
-			continue
-		}
-		var mark int
-		out, mark = field.Open(out, launchNumber)
-		inner := field.Walk{Rest: f.Data}
-		for rest := f.Data; inner.Next(); rest = inner.Rest {
-			switch inner.Tag {
-			case tokensField, aclsField:
-				out = append(out, rest[:len(rest)-len(inner.Rest)]...)
-			case resourcesField, servicesField, environmentField:
-				inner.Fail(wellFormed(inner.Data))
-			}
-		}
-		out = field.Shut(out, mark)
-		f.Fail(inner.Err)
-	}
-	return out, f.Err
-}
+// scanned are contexts that were read, whose memory is used again.
+var scanned = sync.Pool{New: func() any { return new(scan.Submission) }}
 
 // submission checks the form of a context and makes a submission of it. class is the
 // exception for err.
-func (s *client) submission(who Submitter, m *pb.ApplicationSubmissionContext) (sub engine.Submission, class string, err error) {
+func (s *client) submission(who Submitter, m *scan.Submission) (sub engine.Submission, class string, err error) {
 	sub = engine.Submission{
-		ID: convert.ApplicationID(m.GetApplicationId()), User: once(who.User), RealUser: once(who.RealUser), Groups: who.Groups,
-		Name: m.GetApplicationName(), Queue: once(m.GetQueue()), Type: once(m.GetApplicationType()), Unmanaged: m.GetUnmanagedAm(),
-		MaxAttempts: m.GetMaxAppAttempts(), KeepContainers: m.GetKeepContainersAcrossApplicationAttempts(),
-		ValidityInterval: m.GetAttemptFailuresValidityInterval(), Label: m.GetNodeLabelExpression(), LabelSet: m.NodeLabelExpression != nil,
-		CallerContext: who.CallerContext, Reservation: convert.ReservationID(m.GetReservationId()),
-	}
-	if p := m.GetPriority(); p != nil && p.Priority != nil {
-		sub.Priority, sub.PrioritySet = p.GetPriority(), true
-	}
-	if len(sub.Type) > maxType {
-		sub.Type = sub.Type[:maxType]
+		ID: m.ID, User: once(who.User), RealUser: once(who.RealUser), Groups: who.Groups,
+		Queue: once(string(m.Queue)), Type: once(string(m.Type[:min(len(m.Type), maxType)])), Unmanaged: m.Unmanaged,
+		Priority: m.Priority, PrioritySet: m.PrioritySet, MaxAttempts: m.MaxAttempts, KeepContainers: m.KeepContainers,
+		ValidityInterval: m.ValidityInterval, Label: string(m.Label), LabelSet: m.LabelSet,
+		CallerContext: who.CallerContext, Reservation: m.Reservation,
 	}
 	switch {
-	case len(sub.Name) > MaxName:
-		return sub, serve.YarnException, fmt.Errorf("its name has %d bytes, at most %d are allowed", len(sub.Name), MaxName)
+	case len(m.Name) > MaxName:
+		return sub, serve.YarnException, fmt.Errorf("its name has %d bytes, at most %d are allowed", len(m.Name), MaxName)
 	case len(sub.Queue) > maxQueueName:
 		return sub, serve.YarnException, fmt.Errorf("the name of its queue has %d bytes, at most %d are allowed", len(sub.Queue), maxQueueName)
-	case m.AmContainerSpec == nil && !sub.Unmanaged:
+	case !m.Launch && !sub.Unmanaged:
 		return sub, serve.YarnException, fmt.Errorf("it has no launch context for its master")
 	}
-	if sub.Tags, err = s.tags(m.GetApplicationTags()); err != nil {
+	sub.Name = string(m.Name)
+	if sub.Tags, err = s.tags(m.Tags); err != nil {
 		return sub, serve.YarnException, fmt.Errorf("%s: %w", serve.IllegalArgument, err)
 	}
-	for _, t := range m.GetApplicationTimeouts() {
-		if t.GetApplicationTimeoutType() != pb.ApplicationTimeoutType_APP_TIMEOUT_LIFETIME || t.GetTimeout() <= 0 {
-			return sub, serve.YarnException, fmt.Errorf("invalid application timeout %d s: it must be a LIFETIME above 0", t.GetTimeout())
+	for _, t := range m.Timeouts {
+		if !t.Lifetime || t.Seconds <= 0 {
+			return sub, serve.YarnException, fmt.Errorf("invalid application timeout %d s: it must be a LIFETIME above 0", t.Seconds)
 		}
-		sub.LifetimeSeconds = t.GetTimeout()
+		sub.LifetimeSeconds = t.Seconds
 	}
-	if tokens := m.GetAmContainerSpec().GetTokens(); len(tokens) > 0 {
-		if _, err := token.ParseCredentials(tokens); err != nil {
+	if len(m.Tokens) > 0 {
+		if _, err := token.ParseCredentials(m.Tokens); err != nil {
 			return sub, serve.YarnException, fmt.Errorf("its credentials cannot be read: %w", err)
 		}
 	}
-	for _, a := range m.GetAmContainerSpec().GetApplication_ACLs() {
-		if a.GetAccessType() == pb.ApplicationAccessType_APPACCESS_VIEW_APP {
-			sub.ViewACL = acl(a)
+	for _, a := range m.ACLs {
+		if a.View {
+			sub.ViewACL = string(a.Text)
 		} else {
-			sub.ModifyACL = acl(a)
+			sub.ModifyACL = string(a.Text)
 		}
 	}
-	sub.AMAsks, err = s.masterAsks(m)
+	sub.AMAsks, err = masterAsks(m)
 	return sub, serve.InvalidResource, err
 }
 
 // once is a text of which many applications have the same: one copy serves all.
 func once(text string) string { return unique.Make(text).Value() }
 
-// acl is the text of an ACL; one without a text admits nobody.
-func acl(a *pb.ApplicationACLMap) string {
-	if a.Acl == nil {
-		return " "
-	}
-	return *a.Acl
-}
-
 // tags checks tags. It returns them in lower case, sorted and without duplicates.
-func (s *client) tags(tags []string) ([]string, error) {
+func (s *client) tags(tags [][]byte) ([]string, error) {
 	if len(tags) > s.MaxTags {
 		return nil, fmt.Errorf("Too many applicationTags, a maximum of only %d are allowed!", s.MaxTags)
 	}
 	out := make([]string, 0, len(tags))
 	for _, t := range tags {
 		if len(t) > s.MaxTagLength {
-			return nil, fmt.Errorf("Tag %q is too long, maximum allowed length of a tag is %d", clip(t, 100), s.MaxTagLength)
+			return nil, fmt.Errorf("Tag %q is too long, maximum allowed length of a tag is %d", clip(string(t), 100), s.MaxTagLength)
 		}
-		if strings.ContainsFunc(t, func(r rune) bool { return r > 127 }) {
+		if bytes.ContainsFunc(t, func(r rune) bool { return r > 127 }) {
 			return nil, fmt.Errorf("A tag can only have ASCII characters! Invalid tag - %q", t)
 		}
-		out = append(out, strings.ToLower(t))
+		out = append(out, strings.ToLower(string(t)))
 	}
 	slices.Sort(out)
 	return slices.Compact(out), nil
@@ -306,24 +240,16 @@ func (s *client) tags(tags []string) ([]string, error) {
 
 // masterAsks are the rows that ask for the master's container: first the one for any
 // host, which decides size and label, then others for locality, if there are any.
-func (s *client) masterAsks(m *pb.ApplicationSubmissionContext) ([]yarn.Ask, error) {
-	if m.GetUnmanagedAm() {
+func masterAsks(m *scan.Submission) ([]yarn.Ask, error) {
+	if m.Unmanaged {
 		return nil, nil
 	}
-	rows := m.GetAmContainerResourceRequest()
-	if len(rows) > maxAMAsks {
-		return nil, fmt.Errorf("%d requests for the master's container, at most %d are taken", len(rows), maxAMAsks)
+	asks, err := m.Asks, m.AsksRefused
+	if len(asks) == 0 {
+		asks, err = []yarn.Ask{{Where: yarn.AnyHost, Capability: m.Size, RelaxLocality: true}}, m.SizeRefused
 	}
-	asks, err := convert.Asks(rows, s.Types)
 	if err != nil {
 		return nil, err
-	}
-	if len(asks) == 0 {
-		size, err := convert.Resource(m.GetResource(), s.Types)
-		if err != nil {
-			return nil, err
-		}
-		asks = []yarn.Ask{{Where: yarn.AnyHost, Capability: size, RelaxLocality: true}}
 	}
 	anywhere := slices.IndexFunc(asks, func(a yarn.Ask) bool { return a.Where == yarn.AnyHost })
 	if anywhere < 0 || slices.IndexFunc(asks[anywhere+1:], func(a yarn.Ask) bool { return a.Where == yarn.AnyHost }) >= 0 {

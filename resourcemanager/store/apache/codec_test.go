@@ -171,13 +171,13 @@ func TestVectors(t *testing.T) {
 
 // TestSettle: how an application of Hadoop's judged its end is known from its last attempt.
 func TestSettle(t *testing.T) {
-	ended := func(n int, final yarn.ApplicationState) state.Application {
-		return state.Application{ID: storetest.AppID(n), Final: final}
+	ended := func(n int, final yarn.ApplicationState) *state.Application {
+		return &state.Application{ID: storetest.AppID(n), Final: final}
 	}
 	attempt := storetest.Attempt(2, 1)
 	first := storetest.Attempt(2, 1)
 	attempt.ID.Attempt, first.FinalStatus = 2, yarn.FinalFailed
-	s := &state.Snapshot{Applications: []state.Application{ended(1, yarn.AppKilled), ended(2, yarn.AppFinished), ended(3, yarn.AppFailed), ended(4, yarn.AppNew)},
+	s := &state.Snapshot{Applications: []*state.Application{ended(1, yarn.AppKilled), ended(2, yarn.AppFinished), ended(3, yarn.AppFailed), ended(4, yarn.AppNew)},
 		Attempts: []state.Attempt{{ID: yarn.AttemptID{Application: storetest.AppID(1), Attempt: 1}}, first, attempt}} // the first was killed before it could say
 	apache.Settle(s)
 	for i, want := range []yarn.FinalStatus{yarn.FinalKilled, yarn.FinalSucceeded, yarn.FinalFailed, yarn.FinalUndefined} {

@@ -48,8 +48,7 @@ func Settle(s *state.Snapshot) {
 	for _, t := range s.Attempts {
 		last[t.ID.Application] = t.FinalStatus
 	}
-	for i := range s.Applications {
-		a := &s.Applications[i]
+	for _, a := range s.Applications {
 		if a.Final == yarn.AppNew || a.FinalStatus != yarn.FinalUndefined {
 			continue
 		}

@@ -61,7 +61,10 @@ func Open(path string, o Options) (Store, error) {
 
 // find takes a record of the file while that is opened. Nobody can change it until it is loaded.
 func (b *bolt) find(bucket string, name, value []byte) {
-	if table := state.Table(bucket); slices.Contains(state.Tables(), table) {
+	switch table := state.Table(bucket); {
+	case table == state.Applications:
+		b.found.AddApplication(name, value)
+	case slices.Contains(state.Tables(), table):
 		b.found.Add(state.Key{Table: table, Name: string(name)}, value)
 	}
 }

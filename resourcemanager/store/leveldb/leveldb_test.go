@@ -227,7 +227,7 @@ func TestApaches(t *testing.T) {
 	if err != nil || len(odd) > 0 || len(got.Quarantined) > 0 {
 		t.Fatalf("%v, odd %q, quarantined %v", err, odd, got.Quarantined)
 	}
-	apps := map[string]state.Application{}
+	apps := map[string]*state.Application{}
 	for _, a := range got.Applications {
 		apps[a.ID.String()] = a
 	}

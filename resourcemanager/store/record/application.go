@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bytes"
 	"fmt"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -35,17 +36,45 @@ func writeApplication(w *writer, r state.Application) {
 	w.b = append(w.b, r.Unknown...)
 }
 
-func readApplication(body []byte, borrow bool) (state.Record, error) {
-	var r state.Application
-	unknown, err := read(body, func(f *field) bool {
-		if borrow && f.number == 3 && f.kind == protowire.BytesType {
+// Application decodes the stored value of the application with that name. Its context stays where it is, in the value, which has been
+// found intact already.
+func Application(name, value []byte) (*state.Application, error) {
+	body, err := fields(value)
+	if err != nil {
+		return nil, err
+	}
+	r := &state.Application{}
+	if err := readApplication(body, true, r); err != nil {
+		return nil, err
+	}
+	if err := checkApplication(r); err != nil {
+		return nil, err
+	}
+	var own [64]byte
+	if got := r.ID.Append(own[:0]); !bytes.Equal(got, name) {
+		return nil, fmt.Errorf("record says that it is %s", r.Key())
+	}
+	return r, nil
+}
+
+// readApplication is read for an application, of which there may be many: it leaves nothing to the collector.
+func readApplication(body []byte, borrow bool, r *state.Application) error {
+	for len(body) > 0 {
+		f, size, err := next(body)
+		switch {
+		case err != nil:
+			return err
+		case borrow && f.number == 3 && f.kind == protowire.BytesType:
 			r.Context = f.data
-			return true
+		case !applicationField(&f, r):
+			r.Unknown = append(r.Unknown, body[:size]...)
 		}
-		return applicationField(f, &r)
-	})
-	r.Unknown = unknown
-	return r, err
+		if f.err != nil {
+			return fmt.Errorf("field %d: %w", f.number, f.err)
+		}
+		body = body[size:]
+	}
+	return nil
 }
 
 func applicationField(f *field, r *state.Application) bool {

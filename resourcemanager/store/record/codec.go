@@ -21,8 +21,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // Codec encodes and decodes records. Types are the resource types of the cluster;
 // amounts of types that the cluster no longer has are kept as unknown fields.
 type Codec struct {
-	Types  yarn.ResourceTypes
-	Borrow bool // the context of an application that is decoded stays where it is, in the value
+	Types yarn.ResourceTypes
 }
 
 // Encode is the stored value of a record. A record that Decode would not accept is an
@@ -86,6 +85,11 @@ func unseal(value []byte) ([]byte, error) {
 	if err := Intact(value); err != nil {
 		return nil, err
 	}
+	return fields(value)
+}
+
+// fields are those of a value that is intact.
+func fields(value []byte) ([]byte, error) {
 	if value[0] != Version {
 		return nil, fmt.Errorf("record format %d, this program reads %d", value[0], Version)
 	}
@@ -124,7 +128,9 @@ func (c Codec) write(w *writer, r state.Record) error {
 func (c Codec) read(table state.Table, body []byte) (state.Record, error) {
 	switch table {
 	case state.Applications:
-		return readApplication(body, c.Borrow)
+		var r state.Application
+		err := readApplication(body, false, &r)
+		return r, err
 	case state.Attempts:
 		return c.readAttempt(body)
 	case state.AMRMKeys:
@@ -153,7 +159,7 @@ func Check(r state.Record) error {
 	case nil:
 		return errors.New("no record given")
 	case state.Application:
-		return checkApplication(r)
+		return checkApplication(&r)
 	case state.Attempt:
 		return checkAttempt(r)
 	case state.NodeDeadline:
@@ -176,7 +182,7 @@ func Check(r state.Record) error {
 	return nil
 }
 
-func checkApplication(r state.Application) error {
+func checkApplication(r *state.Application) error {
 	switch {
 	case r.ID.ClusterTimestamp <= 0 || r.ID.Sequence <= 0:
 		return fmt.Errorf("%s is not a complete application id", r.ID)

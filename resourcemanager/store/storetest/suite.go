@@ -115,7 +115,7 @@ func reload(t testing.TB, sub Subject, s store.Store) *state.Snapshot {
 func same(t testing.TB, got, want *state.Snapshot) {
 	t.Helper()
 	if !reflect.DeepEqual(got, want) {
-		t.Fatalf("loaded\n%+v\nwant\n%+v", *got, *want)
+		t.Fatalf("loaded, epoch %d\n%+v\n%+v\nwant, epoch %d\n%+v\n%+v", got.Epoch, got.Ops(), got.Quarantined, want.Epoch, want.Ops(), want.Quarantined)
 	}
 }
 
@@ -141,7 +141,15 @@ func testOrder(t *testing.T, sub Subject) {
 		state.Put(Application(2, 5)), state.Put(Attempt(2, 1)), state.RemoveAttempt(Attempt(2, 1).ID))
 	commit(t, s, state.Put(Attempt(1, 1)))
 	commit(t, s, state.RemoveApplication(AppID(1)), state.Put(Application(1, 3)))
-	same(t, reload(t, sub, s), &state.Snapshot{Epoch: 1, Applications: []state.Application{Application(1, 3), Application(2, 5)}})
+	same(t, reload(t, sub, s), &state.Snapshot{Epoch: 1, Applications: apps(Application(1, 3), Application(2, 5))})
+}
+
+// apps are the applications of a snapshot.
+func apps(list ...state.Application) (out []*state.Application) {
+	for i := range list {
+		out = append(out, &list[i])
+	}
+	return out
 }
 
 func testRemoveApplication(t *testing.T, sub Subject) {
@@ -162,7 +170,7 @@ func testRepeat(t *testing.T, sub Subject) {
 	ops := []state.Op{state.RemoveApplication(AppID(1)), state.Put(Application(2, 5)), state.RemoveAttempt(Attempt(2, 3).ID)}
 	commit(t, s, ops...)
 	commit(t, s, ops...)
-	same(t, reload(t, sub, s), &state.Snapshot{Epoch: 1, Applications: []state.Application{Application(2, 5)}})
+	same(t, reload(t, sub, s), &state.Snapshot{Epoch: 1, Applications: apps(Application(2, 5))})
 }
 
 func testPoison(t *testing.T, sub Subject) {
@@ -182,7 +190,7 @@ func testPoison(t *testing.T, sub Subject) {
 		}
 	}
 	commit(t, s, state.Put(Application(4, 5)))
-	same(t, reload(t, sub, s), &state.Snapshot{Epoch: 1, Applications: []state.Application{Application(4, 5)}})
+	same(t, reload(t, sub, s), &state.Snapshot{Epoch: 1, Applications: apps(Application(4, 5))})
 }
 
 func testSize(t *testing.T, sub Subject) {
