@@ -85,7 +85,7 @@ func Submit(args []string) error {
 					lat[w].Add(time.Since(t))
 				}
 				if *wait {
-					k, err := settled(c, cl, id, 10*time.Millisecond)
+					k, err := settled(c, cl, id, 25*time.Millisecond)
 					polls.Add(k)
 					if err != nil {
 						return err
