@@ -9,6 +9,15 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
+// Amount is a ResourceProto that is no part of a hot request, in as many parts as it came.
+type Amount struct{ amounts }
+
+// Scan adds a part.
+func (a *Amount) Scan(b []byte, types yarn.ResourceTypes) error { return a.scan(b, types) }
+
+// Sum is the amount. It is an error if a value of it makes no sense in this cluster.
+func (a *Amount) Sum() (yarn.Resource, error) { return a.sum(), a.refused }
+
 // amounts gather a ResourceProto. Named values win over the two old fields,
 // wherever they stand in the message.
 type amounts struct {

@@ -16,6 +16,7 @@ import (
 	"github.com/heddle-project/heddle/wire/field"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/wire/pb"
+	"github.com/heddle-project/heddle/wire/scan"
 	"github.com/heddle-project/heddle/wire/serve"
 	"github.com/heddle-project/heddle/wire/token"
 	"github.com/heddle-project/heddle/yarn"
@@ -93,7 +94,7 @@ func Submit(cfg Config, user string, from netip.Addr, context []byte, done func(
 
 // take checks a submission and hands it to the engine. The bytes are kept.
 func (s *client) take(x submission, done func(error)) {
-	m, err := withoutLaunch(x.raw)
+	m, err := s.brief(x.raw)
 	if err != nil {
 		done(unreadable(err))
 		return
@@ -156,11 +157,12 @@ type Submitter struct {
 
 // Stored makes a submission of a submission context that was read from the store.
 func Stored(cfg Config, who Submitter, raw []byte) (engine.Submission, error) {
-	m, err := withoutLaunch(raw)
+	s := &client{Config: cfg}
+	m, err := s.brief(raw)
 	if err != nil {
 		return engine.Submission{}, fmt.Errorf("cannot read the stored submission: %w", err)
 	}
-	sub, _, err := (&client{Config: cfg}).submission(who, m)
+	sub, _, err := s.submission(who, m)
 	sub.ContextBytes = len(raw)
 	return sub, err
 }
@@ -169,6 +171,7 @@ func Stored(cfg Config, who Submitter, raw []byte) (engine.Submission, error) {
 const (
 	launchNumber = 5
 	launchField  = launchNumber<<3 | field.Block
+	sizeField    = 9<<3 | field.Block
 	tokensField  = 2<<3 | field.Block
 	aclsField    = 6<<3 | field.Block
 
@@ -185,26 +188,36 @@ func wellFormed(b []byte) error {
 	return f.Err
 }
 
-// withoutLaunch reads a submission context, and of its launch context credentials and ACLs alone: all that a submission is made of, in a
-// quarter of the time.
-func withoutLaunch(raw []byte) (m *pb.ApplicationSubmissionContext, err error) {
-	rpc.Compose(func(b []byte) []byte {
-		b, err = appendBrief(b, raw)
-		return b
-	}, func(brief []byte) {
-		if err == nil {
-			m = &pb.ApplicationSubmissionContext{}
-			err = serve.Unmarshal(brief, m)
-		}
-	})
-	return m, err
+// brief is a submission context, and of its launch context credentials and ACLs alone: all that a submission is made of, in a
+// fraction of the time. The size of the master's container is scanned.
+type brief struct {
+	*pb.ApplicationSubmissionContext
+	size scan.Amount
 }
 
-// appendBrief appends the part of a submission context that withoutLaunch reads.
-func appendBrief(out, raw []byte) ([]byte, error) {
+func (s *client) brief(raw []byte) (x brief, err error) {
+	rpc.Compose(func(b []byte) []byte {
+		b, err = s.appendBrief(b, raw, &x.size)
+		return b
+	}, func(b []byte) {
+		if err == nil {
+			x.ApplicationSubmissionContext = &pb.ApplicationSubmissionContext{}
+			err = serve.Unmarshal(b, x.ApplicationSubmissionContext)
+		}
+	})
+	return x, err
+}
+
+// appendBrief appends the part of a submission context that brief unmarshals.
+func (s *client) appendBrief(out, raw []byte, size *scan.Amount) ([]byte, error) {
 	f := field.Walk{Rest: raw}
 	for rest := raw; f.Next(); rest = f.Rest {
-		if f.Tag != launchField {
+		switch f.Tag {
+		case launchField:
+		case sizeField:
+			f.Fail(size.Scan(f.Data, s.Types))
+			continue
+		default:
 			out = append(out, rest[:len(rest)-len(f.Rest)]...)
 			continue
 		}
@@ -227,7 +240,7 @@ func appendBrief(out, raw []byte) ([]byte, error) {
 
 // submission checks the form of a context and makes a submission of it. class is the
 // exception for err.
-func (s *client) submission(who Submitter, m *pb.ApplicationSubmissionContext) (sub engine.Submission, class string, err error) {
+func (s *client) submission(who Submitter, m brief) (sub engine.Submission, class string, err error) {
 	sub = engine.Submission{
 		ID: convert.ApplicationID(m.GetApplicationId()), User: once(who.User), RealUser: once(who.RealUser), Groups: who.Groups,
 		Name: m.GetApplicationName(), Queue: once(m.GetQueue()), Type: once(m.GetApplicationType()), Unmanaged: m.GetUnmanagedAm(),
@@ -306,7 +319,7 @@ func (s *client) tags(tags []string) ([]string, error) {
 
 // masterAsks are the rows that ask for the master's container: first the one for any
 // host, which decides size and label, then others for locality, if there are any.
-func (s *client) masterAsks(m *pb.ApplicationSubmissionContext) ([]yarn.Ask, error) {
+func (s *client) masterAsks(m brief) ([]yarn.Ask, error) {
 	if m.GetUnmanagedAm() {
 		return nil, nil
 	}
@@ -319,7 +332,7 @@ func (s *client) masterAsks(m *pb.ApplicationSubmissionContext) ([]yarn.Ask, err
 		return nil, err
 	}
 	if len(asks) == 0 {
-		size, err := convert.Resource(m.GetResource(), s.Types)
+		size, err := m.size.Sum()
 		if err != nil {
 			return nil, err
 		}
