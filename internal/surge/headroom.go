@@ -14,7 +14,7 @@ import (
 const (
 	roomy   = 64 << 20  // and an eighth of what is live, but no more than what is live, which is Go's own rule
 	loading = 128 << 20 // during Loading
-	hurried = 256 << 20 // while collections follow one another quickly, but no more than what is live
+	hurried = 512 << 20 // while collections follow one another quickly, but no more than what is live
 
 	least = 4 << 20 // to Go a heap is as large as this at least
 )

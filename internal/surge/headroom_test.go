@@ -10,7 +10,7 @@ import (
 
 func TestPercent(t *testing.T) {
 	const mb = 1 << 20
-	for live, want := range map[uint64][3]int{0: {100, 3200, 100}, 10 * mb: {100, 1280, 100}, 73 * mb: {100, 175, 100}, 128 * mb: {62, 100, 100}, 256 * mb: {37, 50, 100}, 1024 * mb: {18, 18, 25}} {
+	for live, want := range map[uint64][3]int{0: {100, 3200, 100}, 10 * mb: {100, 1280, 100}, 73 * mb: {100, 175, 100}, 128 * mb: {62, 100, 100}, 256 * mb: {37, 50, 100}, 1024 * mb: {18, 18, 50}} {
 		if usual, loading, quick := percent(live, false, false), percent(live, true, false), percent(live, false, true); usual != want[0] || loading != want[1] || quick != want[2] {
 			t.Errorf("%d MB live: %d, %d while much is read and %d while collections follow one another quickly, want %v", live/mb, usual, loading, quick, want)
 		}
