@@ -145,10 +145,15 @@ func (h *Handler) WithGroup(name string) slog.Handler {
 	return &c
 }
 
+// usualLine is how many bytes most lines have at most.
+const usualLine = 200
+
 // Handle implements slog.Handler.
 func (h *Handler) Handle(_ context.Context, r slog.Record) error {
 	var b strings.Builder
-	b.WriteString(r.Time.Format(timeLayout))
+	b.Grow(usualLine)
+	var stamp [len(timeLayout) + 8]byte
+	b.Write(r.Time.AppendFormat(stamp[:0], timeLayout))
 	b.WriteByte(' ')
 	b.WriteString(level(r.Level))
 	b.WriteByte(' ')

@@ -15,12 +15,20 @@ const (
 	roomy   = 64 << 20  // and an eighth of what is live, but no more than what is live, which is Go's own rule
 	loading = 128 << 20 // during Loading,
 	first   = 320 << 20 // and then the heap is collected for the first time when it is as large as this
+	hurried = 512 << 20 // while collections follow one another quickly, but no more than what is live
 
 	least = 4 << 20 // to Go a heap is as large as this at least
 )
 
 // moment is how long what a load has left over stays.
 const moment = time.Second
+
+// Collections follow one another quickly when hasty of them came one after the other, each within haste after the one before: then a fifth of the time and
+// more would go to the collector. A burst of large answers is over before.
+const (
+	haste = 2 * time.Second
+	hasty = 10
+)
 
 // loads counts calls of Loading that have not ended. changed has Headroom look at it.
 var (
@@ -60,8 +68,9 @@ func Headroom(ctx context.Context) {
 	defer debug.SetGCPercent(100)
 	collected := make(chan struct{}, 1)
 	afterNext(func() { collected <- struct{}{} })
+	var pace pace
 	for last := 100; ; {
-		if now := percent(live(), loads.Load() > 0); now != last {
+		if now := percent(live(), loads.Load() > 0, pace.quick()); now != last {
 			debug.SetGCPercent(now)
 			last = now
 		}
@@ -70,6 +79,7 @@ func Headroom(ctx context.Context) {
 			return
 		case <-changed:
 		case <-collected:
+			pace.collected(time.Now(), loads.Load() > 0)
 			afterNext(func() { collected <- struct{}{} })
 		}
 	}
@@ -79,13 +89,43 @@ func Headroom(ctx context.Context) {
 func afterNext(do func()) { runtime.AddCleanup(new([64]byte), func(do func()) { do() }, do) }
 
 // percent is the collector's setting for that many live bytes.
-func percent(live uint64, full bool) int {
+func percent(live uint64, full, quick bool) int {
 	live = max(live, least)
 	room := min(live, roomy+live/8)
+	if quick {
+		room = max(room, min(live, hurried))
+	}
 	if full {
 		room = max(room, loading, first-min(live, first))
 	}
 	return int(room * 100 / live)
+}
+
+// pace tells how quickly collections follow one another.
+type pace struct {
+	last time.Time
+	row  int // collections that came within haste after the one before
+}
+
+// collected notes a collection. Those while much is read do not count.
+func (p *pace) collected(now time.Time, full bool) {
+	switch {
+	case full || now.Sub(p.last) > haste*longer(p.quick()):
+		p.row = 0
+	default:
+		p.row++
+	}
+	p.last = now
+}
+
+func (p *pace) quick() bool { return p.row >= hasty }
+
+// longer is how much more time may pass between two collections that have more room, at most four times as much, to count as quick.
+func longer(quick bool) time.Duration {
+	if quick {
+		return 4
+	}
+	return 1
 }
 
 // live is what the last collection found to be in use.

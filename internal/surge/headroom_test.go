@@ -10,9 +10,43 @@ import (
 
 func TestPercent(t *testing.T) {
 	const mb = 1 << 20
-	for live, want := range map[uint64][2]int{0: {100, 7900}, 10 * mb: {100, 3100}, 73 * mb: {100, 338}, 128 * mb: {62, 150}, 256 * mb: {37, 50}, 1024 * mb: {18, 18}} {
-		if usual, loading := percent(live, false), percent(live, true); usual != want[0] || loading != want[1] {
-			t.Errorf("%d MB live: %d, and %d while much is read, want %v", live/mb, usual, loading, want)
+	for live, want := range map[uint64][3]int{0: {100, 7900, 100}, 10 * mb: {100, 3100, 100}, 73 * mb: {100, 338, 100}, 128 * mb: {62, 150, 100}, 256 * mb: {37, 50, 100}, 1024 * mb: {18, 18, 50}} {
+		if usual, loading, quick := percent(live, false, false), percent(live, true, false), percent(live, false, true); usual != want[0] || loading != want[1] || quick != want[2] {
+			t.Errorf("%d MB live: %d, %d while much is read and %d while collections follow one another quickly, want %v", live/mb, usual, loading, quick, want)
+		}
+	}
+}
+
+// Ten collections, each within two seconds after the one before, are quick; once there is more room, they may take four times as long.
+func TestPace(t *testing.T) {
+	var p pace
+	now := time.Unix(1, 0)
+	after := func(n int, pause time.Duration, full bool) bool {
+		for range n {
+			now = now.Add(pause)
+			p.collected(now, full)
+		}
+		return p.quick()
+	}
+	for _, step := range []struct {
+		n     int
+		pause time.Duration
+		full  bool
+		quick bool
+	}{
+		{1, time.Hour, false, false},
+		{9, time.Second, false, false},
+		{1, 3 * time.Second, false, false}, // from the start
+		{10, time.Second, false, true},
+		{10, 8 * time.Second, false, true},
+		{1, 9 * time.Second, false, false},
+		{20, time.Second, true, false},
+		{9, time.Second, false, false},
+		{1, time.Second, false, true},
+		{1, time.Second, true, false},
+	} {
+		if quick := after(step.n, step.pause, step.full); quick != step.quick {
+			t.Errorf("%d collections, one each %v, while much is read %v: quick is %v", step.n, step.pause, step.full, quick)
 		}
 	}
 }

@@ -22,11 +22,26 @@ type Change struct {
 
 // Changes encodes a batch, in order, and checks it against the limits. Its errors are
 // those of Commit: *PoisonError and *BatchError.
-func (o Options) Changes(ops []state.Op) ([]Change, error) {
+func (o Options) Changes(ops []state.Op) ([]Change, error) { return o.ChangesIn(nil, ops) }
+
+// ChangesIn is Changes in memory of the caller's, who may use it again once nobody needs the values of the changes. The own form of
+// records (record.Codec) is all that is written there.
+func (o Options) ChangesIn(memory *[]byte, ops []state.Op) ([]Change, error) {
 	if len(ops) > MaxOps {
 		return nil, &BatchError{Ops: len(ops)}
 	}
-	codec := o.codec()
+	encode := o.codec().Encode
+	if own, ok := o.codec().(record.Codec); ok && memory != nil {
+		encode = func(r state.Record) ([]byte, error) {
+			b, err := own.AppendTo(*memory, r)
+			if err != nil {
+				return nil, err
+			}
+			value := b[len(*memory):len(b):len(b)]
+			*memory = b
+			return value, nil
+		}
+	}
 	changes := make([]Change, 0, len(ops))
 	total := 0
 	for i, op := range ops {
@@ -37,7 +52,7 @@ func (o Options) Changes(ops []state.Op) ([]Change, error) {
 		size := 0
 		var err error
 		had := len(changes)
-		if changes, size, err = o.change(codec, changes, op); err != nil {
+		if changes, size, err = o.change(encode, changes, op); err != nil {
 			return nil, &PoisonError{Index: i, Key: op.Record.Key(), Err: err}
 		}
 		for j := range changes[had:] {
@@ -50,14 +65,14 @@ func (o Options) Changes(ops []state.Op) ([]Change, error) {
 	return changes, nil
 }
 
-func (o Options) change(codec Codec, to []Change, op state.Op) (changes []Change, size int, err error) {
+func (o Options) change(encode func(state.Record) ([]byte, error), to []Change, op state.Op) (changes []Change, size int, err error) {
 	key := op.Record.Key()
 	if len(key.Name) > MaxName {
 		return nil, 0, fmt.Errorf("name of %d bytes is longer than %d", len(key.Name), MaxName)
 	}
 	switch op.Kind {
 	case state.OpPut:
-		value, err := codec.Encode(op.Record)
+		value, err := encode(op.Record)
 		if err != nil {
 			return nil, 0, err
 		}

@@ -41,7 +41,7 @@ func newConn(s *Server, nc net.Conn, remote netip.AddrPort) *conn {
 	c.in = frames{sock: c.sock, budget: &s.held, frameTime: s.limits.Frame, idle: s.limits.Idle,
 		until: time.Now().Add(s.limits.Handshake)}
 	c.out = outbox{sock: c.sock, limit: s.limits.MaxQueued, strict: true, timeout: s.limits.Write, run: c.spawn, fail: c.writeFailed,
-		owe: func(n int64) { s.backlog.add(c, n) }}
+		owe: func(n int64) { s.backlog.add(c, n) }, behind: &s.behind}
 	c.out.init()
 	return c
 }

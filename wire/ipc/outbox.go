@@ -20,6 +20,7 @@ type outbox struct {
 	run     func(func())  // starts and accounts for the goroutine
 	fail    func(error)   // called once, outside the lock, when the socket is to be closed
 	owe     func(int64)   // told of every change in what waits for the peer to read; may be nil
+	behind  *flusher      // writes answers while others to the same peer are to come; nil: each is written at once
 
 	mu       sync.Mutex
 	changed  sync.Cond // queue drained, closed, or a call answered
@@ -28,6 +29,7 @@ type outbox struct {
 	owed     int       // of them, what owe was told
 	corked   bool      // more frames follow at once: do not write yet
 	flushing bool      // the goroutine runs
+	queuing  bool      // in behind's list
 	closed   bool
 	calls    int // unanswered calls (server)
 	sent     int64
@@ -81,7 +83,11 @@ func (o *outbox) added(n int, hold bool) {
 	if over {
 		err = errSlowReader
 	} else if !hold && (!o.corked || o.queued >= keepSize) {
-		err = o.flush()
+		if o.behind != nil && o.calls > 0 && o.queued < keepSize {
+			o.behind.add(o)
+		} else {
+			err = o.flush()
+		}
 	}
 	o.unlock(err)
 }

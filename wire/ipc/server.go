@@ -73,6 +73,7 @@ type Server struct {
 	held     budget
 	backlog  *Backlog
 	turns    turns
+	behind   flusher
 	nonce    func() string
 
 	mu      sync.Mutex
@@ -117,6 +118,7 @@ func Listen(cfg ServerConfig) (*Server, error) {
 	if s.backlog = cfg.Backlog; s.backlog == nil {
 		s.backlog = NewBacklog(0, 0, s.log)
 	}
+	s.behind.run = func(f func()) { s.work.Go(f) }
 	s.turns.backlog, s.turns.free = s.backlog, s.limits.Places
 	s.backlog.whenEased(s.turns.again)
 	if err := s.checkMethods(); err != nil {

@@ -82,7 +82,7 @@ func Dial(addr, protocol, user string, tok *Token) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Conn{c: nc, in: make([]byte, 2048)}
+	c := &Conn{c: nc, in: make([]byte, 4096)}
 	if _, err := rand.Read(c.id[:]); err != nil {
 		nc.Close()
 		return nil, err
@@ -161,6 +161,9 @@ func (c *Conn) End(b []byte) int32 {
 
 // Flush sends what was built.
 func (c *Conn) Flush() error {
+	if len(c.out) == 0 {
+		return nil
+	}
 	n, err := c.c.Write(c.out)
 	c.Sent += int64(n)
 	c.out = c.out[:0]
@@ -211,6 +214,12 @@ func (c *Conn) fill(n int) error {
 		}
 	}
 	return nil
+}
+
+// Ready tells whether the next reply has come already, so that Recv does not wait.
+func (c *Conn) Ready() bool {
+	have := c.w - c.r
+	return have >= 4 && have-4 >= int(binary.BigEndian.Uint32(c.in[c.r:]))
 }
 
 // Recv reads one reply: its call id and its message, which is valid until

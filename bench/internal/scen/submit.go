@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,88 +28,47 @@ func Submit(args []string) error {
 	ids := o.fs.String("ids", "", "write the acknowledged application ids to this file")
 	unmanaged := o.fs.Bool("unmanaged", false, "submit with unmanaged_am")
 	rate := o.fs.Float64("rate", 0, "submissions per second, of all workers together; 0 for as many as the server takes")
+	share := o.fs.Int("share", 1, "workers that share a connection, as all threads of a Hadoop client do")
 	o.parse(args)
+	if *share < 1 || *share > 1 && (*wait || *rate > 0) {
+		return errors.New("-share must be 1 with -wait and -rate, and is never less")
+	}
 	c := sim.New(o.cfg)
 	if err := c.Await(2 * time.Minute); err != nil {
 		return err
 	}
 	ctx := yarn.LaunchContext(*size)
-	lat, settle := make(hists, o.cfg.Workers), make(hists, o.cfg.Workers)
-	acked := make([][]yarn.AppID, o.cfg.Workers)
-	conns := make([]*rpc.Conn, o.cfg.Workers)
-	var polls atomic.Int64
+	load := &submitting{c: c, rate: *rate, wait: *wait, unmanaged: *unmanaged, context: ctx}
+	for q := range c.Queues {
+		load.queues = append(load.queues, fmt.Sprintf(c.QueueFmt, q))
+	}
+	var clients []*client
+	for w := 0; w < o.cfg.Workers; w += *share {
+		clients = append(clients, &client{load: load, first: w, callers: make([]caller, min(*share, o.cfg.Workers-w))})
+	}
+	each := func(f func(*client) error) {
+		var all sync.WaitGroup
+		for _, k := range clients {
+			all.Go(func() {
+				if err := f(k); err != nil {
+					c.Fail(err)
+				}
+			})
+		}
+		all.Wait()
+	}
 
 	// burst submits for d or until count, and then waits until the last
 	// application of every client is settled (they settle in order).
 	burst := func(d time.Duration, count int64, on bool) (n int64, acks time.Duration) {
-		var sent atomic.Int64
-		t0 := time.Now()
-		each := func(f func(w int) error) {
-			c.Each(func(w int) error {
-				if err := f(w); err != nil {
-					c.Fail(err)
-				}
-				return nil
-			})
-		}
-		each(func(w int) (err error) {
-			if conns[w] == nil {
-				if conns[w], err = rpc.Dial(c.Addr(c.ClientPort), yarn.ClientProtocol, c.User, nil); err != nil {
-					return err
-				}
-			}
-			cl := conns[w]
-			for i := w; c.Errors.Load() == 0; i += o.cfg.Workers {
-				if *rate > 0 {
-					time.Sleep(time.Until(t0.Add(time.Duration(float64(i) / *rate * float64(time.Second)))))
-				}
-				t := time.Now()
-				if count == 0 && t.Sub(t0) >= d || count > 0 && sent.Load() >= count {
-					break
-				}
-				msg, err := cl.Reply(cl.End(cl.Begin(yarn.GetNewApplication)))
-				if err != nil {
-					return err
-				}
-				id, err := yarn.ScanNewApp(msg)
-				if err != nil {
-					return err
-				}
-				s := yarn.Submission{App: id, Name: "bench", Queue: fmt.Sprintf(c.QueueFmt, i%c.Queues),
-					Unmanaged: *unmanaged, AM: yarn.Resource{Mem: 1024, VC: 1}, Context: ctx}
-				if _, err := cl.Reply(cl.End(s.Append(cl.Begin(yarn.SubmitApplication)))); err != nil {
-					return err
-				}
-				sent.Add(1)
-				acked[w] = append(acked[w], id)
-				if on {
-					lat[w].Add(time.Since(t))
-				}
-				if *wait {
-					k, err := settled(c, cl, id, 10*time.Millisecond)
-					polls.Add(k)
-					if err != nil {
-						return err
-					}
-					if on {
-						settle[w].Add(time.Since(t))
-					}
-				}
-			}
-			return nil
-		})
-		acks = time.Since(t0)
+		load.began, load.length, load.count, load.measured = time.Now(), d, count, on
+		load.sent.Store(0)
+		each((*client).run)
+		acks = time.Since(load.began)
 		if c.Errors.Load() == 0 {
-			each(func(w int) error {
-				if len(acked[w]) == 0 {
-					return nil
-				}
-				k, err := settled(c, conns[w], acked[w][len(acked[w])-1], 5*time.Millisecond)
-				polls.Add(k)
-				return err
-			})
+			each((*client).settle)
 		}
-		return sent.Load(), acks
+		return load.sent.Load(), acks
 	}
 	if o.warm > 0 {
 		burst(secs(o.warm), 0, false)
@@ -122,8 +82,8 @@ func Submit(args []string) error {
 			return err
 		}
 		b := bufio.NewWriter(f)
-		for _, l := range acked {
-			for _, id := range l {
+		for _, k := range clients {
+			for _, id := range k.acked {
 				fmt.Fprintf(b, "%d %d\n", id.TS, id.ID)
 			}
 		}
@@ -132,18 +92,20 @@ func Submit(args []string) error {
 		}
 		f.Close()
 	}
-	fig := out{"queues": o.cfg.Queues, "workers": o.cfg.Workers, "context_bytes": len(ctx), "apps": total, "wait": *wait,
+	var lat, settle hists
+	for _, k := range clients {
+		lat, settle = append(lat, k.lat), append(settle, k.settled)
+	}
+	fig := out{"queues": o.cfg.Queues, "workers": o.cfg.Workers, "connections": len(clients), "context_bytes": len(ctx), "apps": total, "wait": *wait,
 		"acknowledged_per_s": round(float64(total) / ackTime.Seconds()), "settled_per_s": round(float64(total) / u.Seconds),
 		"settle_tail_s":         round(u.Seconds - ackTime.Seconds()),
 		"server_cpu_us_per_app": per(u.ServerCPU, total), "driver_cpu_us_per_app": per(u.DriverCPU, total),
-		"submit": lat.sum(), "report_polls": polls.Load(), "use": u}
+		"submit": lat.sum(), "report_polls": load.polls.Load(), "use": u}
 	if *wait {
 		fig["submit_until_settled"] = settle.sum()
 	}
-	for _, cl := range conns {
-		if cl != nil {
-			cl.Close()
-		}
+	for _, k := range clients {
+		k.close()
 	}
 	return o.emit("submit", c, fig)
 }

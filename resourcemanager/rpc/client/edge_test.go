@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/heddle-project/heddle/wire/convert"
 	"github.com/heddle-project/heddle/wire/pb"
 	"github.com/heddle-project/heddle/wire/scan"
 	"github.com/heddle-project/heddle/yarn"
@@ -41,6 +42,8 @@ func TestContextBytes(t *testing.T) {
 func FuzzContextBytes(f *testing.F) {
 	for _, m := range []*pb.ApplicationSubmissionContext{
 		{ApplicationId: &pb.ApplicationId{Id: proto.Int32(1)}, AmContainerSpec: &pb.ContainerLaunchContext{Tokens: []byte("HDTS\x00\x00\x00")}, Resource: &pb.Resource{Memory: proto.Int64(5)}},
+		{UnmanagedAm: proto.Bool(true), Resource: convert.ToResource(yarn.NewResource(1024, 2), yarn.BasicResourceTypes())},
+		{UnmanagedAm: proto.Bool(true), Resource: &pb.Resource{ResourceValueMap: []*pb.ResourceInformation{{Key: proto.String("gpu"), Value: proto.Int64(1)}}}},
 		{ApplicationTags: []string{"a", "B"}, UnmanagedAm: proto.Bool(true), ApplicationTimeouts: []*pb.ApplicationTimeoutMap{{
 			ApplicationTimeoutType: pb.ApplicationTimeoutType_APP_TIMEOUT_LIFETIME.Enum(), Timeout: proto.Int64(9)}}},
 		{AmContainerSpec: &pb.ContainerLaunchContext{Application_ACLs: []*pb.ApplicationACLMap{{}}}, AmContainerResourceRequest: []*pb.ResourceRequest{{ResourceName: proto.String("*")}, {ResourceName: proto.String("h")}}},
@@ -60,6 +63,13 @@ func FuzzContextBytes(f *testing.F) {
 		m := &scan.Submission{}
 		if err := m.Scan(raw, s.Types, maxAMAsks); err != nil {
 			return
+		}
+		whole := &pb.ApplicationSubmissionContext{}
+		if proto.Unmarshal(raw, whole) == nil {
+			want, refused := convert.Resource(whole.GetResource(), s.Types)
+			if (m.SizeRefused != nil) != (refused != nil) || refused == nil && m.Size != want {
+				t.Errorf("the master's container has %v (%v), want %v (%v)", m.Size, m.SizeRefused, want, refused)
+			}
 		}
 		sub, class, err := s.submission(Submitter{User: "alice"}, m)
 		if err != nil {

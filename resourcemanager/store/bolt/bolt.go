@@ -36,9 +36,13 @@ type bolt struct {
 	mu     sync.Mutex
 	file   *sealed.File  // nil once closed
 	found  *store.Reader // what was in the file when it was opened; nil once loaded
+	values []byte        // memory for those of a commit
 	loaded bool
 	broken error // the outcome of every later call, once nothing can be stored any more; else nil
 }
+
+// keepValues bounds the memory for values that is kept from one commit to the next, in bytes.
+const keepValues = 4 << 20
 
 // Open opens the file, and makes it and its directory if need be. It fails if another
 // process uses the file, if it is damaged or no state store, or if its layout has a
@@ -129,12 +133,16 @@ func (b *bolt) Context(id yarn.ApplicationID) ([]byte, error) {
 
 // Commit implements store.Store.
 func (b *bolt) Commit(ctx context.Context, ops []state.Op) error {
-	changes, err := b.options.Changes(ops)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	values := b.values[:0]
+	changes, err := b.options.ChangesIn(&values, ops)
+	if cap(values) <= keepValues {
+		b.values = values // a transaction that has ended refers to them no more
+	}
 	if err != nil {
 		return err
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	switch {
 	case b.file == nil:
 		return store.ErrClosed

@@ -27,17 +27,23 @@ type Codec struct {
 // Encode is the stored value of a record. A record that Decode would not accept is an
 // error, which is permanent.
 func (c Codec) Encode(r state.Record) ([]byte, error) {
+	return c.AppendTo(make([]byte, 0, room(r)), r)
+}
+
+// AppendTo appends the stored value of a record. Its errors are those of Encode.
+func (c Codec) AppendTo(b []byte, r state.Record) ([]byte, error) {
 	if err := Check(r); err != nil {
 		return nil, err
 	}
-	w := &writer{b: append(make([]byte, 0, room(r)), Version)}
+	w := &writer{b: append(b, Version)}
 	if err := c.write(w, r); err != nil {
 		return nil, err
 	}
-	if _, err := read(w.b[1:], func(*field) bool { return true }); err != nil {
+	value := w.b[len(b):]
+	if err := wellFormed(value[1:]); err != nil {
 		return nil, fmt.Errorf("unknown fields are not well formed: %w", err)
 	}
-	return binary.BigEndian.AppendUint32(w.b, crc32.Checksum(w.b, castagnoli)), nil
+	return binary.BigEndian.AppendUint32(w.b, crc32.Checksum(value, castagnoli)), nil
 }
 
 // room is about how many bytes the stored value of a record takes.

@@ -77,6 +77,18 @@ func read(b []byte, visit visitor) (unknown []byte, err error) {
 	return unknown, nil
 }
 
+// wellFormed is an error unless b consists of fields.
+func wellFormed(b []byte) error {
+	for len(b) > 0 {
+		_, size, err := next(b)
+		if err != nil {
+			return err
+		}
+		b = b[size:]
+	}
+	return nil
+}
+
 func next(b []byte) (f field, size int, err error) {
 	number, kind, n := protowire.ConsumeTag(b)
 	if n < 0 {
