@@ -230,7 +230,7 @@ func policy(content []byte, page bool) string {
 		var hashes []string
 		for _, m := range inline.FindAllSubmatch(content, 64) {
 			if len(bytes.TrimSpace(m[1])) > 0 {
-				sum := sha256.Sum256(m[1])
+				sum := sha256.Sum256(bytes.ReplaceAll(m[1], []byte("\r\n"), []byte("\n"))) // as a browser reads lines
 				hashes = append(hashes, "'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'")
 			}
 		}

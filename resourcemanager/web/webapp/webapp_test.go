@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-const page = "<!doctype html><script>window.x = 1</script><SCRIPT src=\"assets/app.js\"></SCRIPT>"
+const page = "<!doctype html><script>window.x =\r\n1</script><SCRIPT src=\"assets/app.js\"></SCRIPT>"
 
 func content() map[string]string {
 	return map[string]string{
@@ -125,8 +125,8 @@ func TestPolicy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The hash is that of "window.x = 1".
-	if got := ask(a, "GET", "/ui2/").Header.Get("Content-Security-Policy"); !strings.Contains(got, "script-src 'self' 'unsafe-eval' 'sha256-TRQHTtKk2Jz9TNrGZb+BnTJZb+vLVfeW/a0aaZ7avUM=';") {
+	// The hash is that of "window.x =\n1".
+	if got := ask(a, "GET", "/ui2/").Header.Get("Content-Security-Policy"); !strings.Contains(got, "script-src 'self' 'unsafe-eval' 'sha256-1k6DErRVETwZ9by28SVeDxJfF6Toar7/h/qxXQ3cAyU=';") {
 		t.Errorf("the page's policy is %s", got)
 	}
 	if got := ask(a, "GET", "/ui2/assets/app.js").Header.Get("Content-Security-Policy"); !strings.Contains(got, "script-src 'self' 'unsafe-eval';") {
