@@ -81,6 +81,8 @@ func (r *Reader) web() Web {
 		CSRF:                r.csrf(rm),
 		CrossOrigin:         r.crossOrigin(rm),
 		Introspection:       r.introspection(),
+		UI2:                 r.webApp("yarn.webapp.ui2."),
+		SchedulerUI:         r.webApp("yarn.webapp.scheduler-ui."),
 	}
 	if at := r.Address(rm+"heddle.ui.address", "", 8089); !at.IsZero() {
 		w.Operators = Endpoint{Address: at, Bind: r.Bind(rm+"bind-host", at)}
@@ -90,6 +92,10 @@ func (r *Reader) web() Web {
 		w.FrameOptions = frame
 	}
 	return w
+}
+
+func (r *Reader) webApp(prefix string) WebApp {
+	return WebApp{Enabled: r.Bool(prefix+"enable", false), Path: r.String(prefix+"war-file-path", "")}
 }
 
 func (r *Reader) introspection() Introspection {

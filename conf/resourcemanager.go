@@ -57,6 +57,14 @@ type Web struct {
 	CrossOrigin         CrossOrigin   // yarn.resourcemanager.webapp.cross-origin.enabled, hadoop.http.cross-origin.*
 	FrameOptions        string        // yarn.resourcemanager.webapp.xfs-filter.xframe-options; "" when yarn.webapp.xfs-filter.enabled is false
 	Introspection       Introspection
+	UI2                 WebApp // yarn.webapp.ui2.*
+	SchedulerUI         WebApp // yarn.webapp.scheduler-ui.*
+}
+
+// WebApp is one of Apache's own web interfaces, which the daemon serves where an installation of Apache has it.
+type WebApp struct {
+	Enabled bool   // .enable
+	Path    string // .war-file-path: a war, or a folder with its content; "": it is looked for in the installation
 }
 
 // Introspection is what a daemon tells of itself at /conf, /jmx, /prom and /stacks.

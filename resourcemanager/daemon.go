@@ -29,6 +29,8 @@ type Options struct {
 	User string                           // whom the daemon runs as
 	Log  *slog.Logger
 
+	Getenv func(string) string // names an installation of Apache Hadoop, whose web interfaces may be served; nil: there is none
+
 	Recordings string // directory for files of the black box; empty: none is written
 
 	Audit *audit.Log // nil writes no audit lines

@@ -199,7 +199,7 @@ func (d *Daemon) listenWeb() (listeners []net.Listener, err error) {
 	if err != nil {
 		return listeners, err
 	}
-	c.ChangesAt = changesAt
+	c.ChangesAt, c.Apps = changesAt, d.webApps()
 	if err = d.addPages(c, listeners[0]); err == nil && changesAt != "" {
 		c.ProxyOff = true // so that no application's page has the origin of those that change things
 		err = d.addPages(c, listeners[1])

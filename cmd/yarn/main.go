@@ -124,7 +124,15 @@ func logServerOptions(s cli.Start, log *journal) logserver.Options {
 
 func resourceManagerOptions(s cli.Start, log *journal) resourcemanager.Options {
 	s.Local = local.Host
-	return resourcemanager.Options{Load: s.Load, Dir: s.ConfDir, User: processUser(), Log: log.Logger, Recordings: logDir(s)}
+	return resourcemanager.Options{Load: s.Load, Dir: s.ConfDir, User: processUser(), Log: log.Logger, Recordings: logDir(s), Getenv: getenv(s.Env)}
+}
+
+// getenv is "" for what is not set.
+func getenv(lookup func(string) (string, bool)) func(string) string {
+	return func(name string) string {
+		value, _ := lookup(name)
+		return value
+	}
 }
 
 func nodeManagerOptions(s cli.Start, log *journal) nodemanager.Options {

@@ -51,7 +51,7 @@ func (s *server) logFiles(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(out, "<!DOCTYPE html>\n<html lang=\"en\"><head><title>Logs</title><link rel=\"stylesheet\" href=%q></head>\n<body>\n<h1>Logs</h1>\n"+
 			"<table><tr><th>Name</th><th>Bytes</th><th>Last Modified</th></tr>\n", pages.StylePath)
 		for _, f := range files {
-			fmt.Fprintf(out, "<tr><td><a href=\"/logs/%s\">%s</a></td><td>%d</td><td>%s</td></tr>\n",
+			fmt.Fprintf(out, "<tr><td><a href=\"/logs/%s\">%s</a></td><td class=\"size\">%d</td><td class=\"lastmodified\">%s</td></tr>\n", // UI2 reads names from a line in which a tag with a class follows
 				url.PathEscape(f.Name()), html.EscapeString(f.Name()), f.Size(), pages.When(f.ModTime().UnixMilli()))
 		}
 		fmt.Fprint(out, "</table>\n")

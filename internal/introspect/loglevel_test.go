@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -116,6 +117,16 @@ func TestLogFiles(t *testing.T) {
 		if strings.Contains(list, name) != shown {
 			t.Errorf("%s: shown is %v\n%s", name, !shown, list)
 		}
+	}
+	// UI2 takes what the first expression finds in the list, and of that what the second one does.
+	var names []string
+	for _, found := range regexp.MustCompile(`<a href="/logs/.+">`).FindAllString(list, -1) {
+		if m := regexp.MustCompile(`<a href="(/logs/.+)">.+</a>`).FindStringSubmatch(found); m != nil {
+			names = append(names, m[1])
+		}
+	}
+	if len(names) != 4 || names[0] != "/logs/hadoop-ada-resourcemanager-h.log" {
+		t.Errorf("UI2 reads %q", names)
 	}
 	for path, want := range map[string]string{"hadoop-ada-resourcemanager-h.log": "line <1>\nline 2\n", "hadoop-ada-resourcemanager-h.log.1": "old\n"} {
 		w := get(h, "/logs/"+path+"?user.name=ada")

@@ -97,6 +97,7 @@ func routes(c Config) *webgate.Router {
 		"/containers/{container}":      s.container,
 		"/containers/{container}/logs": s.logFiles,
 		"/resources/{name}":            s.resource,
+		"/resources/{unit}/{name}":     s.resource, // as yarn.io%2Fgpu, for which UI2 asks
 		"/auxiliaryservices":           s.auxiliary,
 	} {
 		r.Add(http.MethodGet, prefix+path, answer.Serve(c.Log, do))

@@ -213,7 +213,7 @@ func TestEveryRoute(t *testing.T) {
 	if len(all) < 20 {
 		t.Fatalf("only %d routes", len(all))
 	}
-	fill := strings.NewReplacer("{app}", first.Attempt.Application.String(), "{container}", second.String(), "{file}", "stderr", "{user}", "alice", "{name}", "gpu")
+	fill := strings.NewReplacer("{app}", first.Attempt.Application.String(), "{container}", second.String(), "{file}", "stderr", "{user}", "alice", "{unit}/{name}", "yarn.io%2Fgpu", "{name}", "gpu")
 	for pattern, methods := range all {
 		if !slices.Equal(methods, []string{"GET"}) {
 			t.Errorf("%s takes %v", pattern, methods)

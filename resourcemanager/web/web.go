@@ -1,6 +1,6 @@
 // Package web serves the ResourceManager's HTTP port: the web services below
 // /ws/v1/cluster (rest), the pages below /cluster (ui), the applications' own
-// pages below /proxy (proxy), the web interface below /ui (package ui of the root), /isActive, and the daemon's configuration, metrics
+// pages below /proxy (proxy), the web interface below /ui (package ui of the root), Apache's own where they are switched on (webapp), /isActive, and the daemon's configuration, metrics
 // and stacks (introspect). All requests pass package webgate, which decides who
 // the caller is and whether it may change anything; other paths are refused.
 //
@@ -25,6 +25,7 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/web/proxy"
 	"github.com/heddle-project/heddle/resourcemanager/web/rest"
 	"github.com/heddle-project/heddle/resourcemanager/web/ui"
+	"github.com/heddle-project/heddle/resourcemanager/web/webapp"
 	window "github.com/heddle-project/heddle/ui"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -67,6 +68,24 @@ type Config struct {
 	// http://host:port, and "" while none is known; it is asked while this one is a
 	// standby. Without it a standby refuses what only the active one has.
 	ActivePages func(context.Context) string
+	// Apps are Apache's own web interfaces.
+	Apps []App
+}
+
+// App is a web application below a path of its own.
+type App struct {
+	Prefix      string // as /ui2
+	Property    string // asks for it
+	*webapp.App        // nil if it could not be read
+}
+
+func (a App) handler() http.Handler {
+	if a.App != nil {
+		return a.App.Handler(a.Prefix)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer.Plain(w, http.StatusNotFound, "The web interface that "+a.Property+" asks for could not be read: the ResourceManager's log says why.")
+	})
 }
 
 func (c Config) complete() (Config, error) {
@@ -103,6 +122,9 @@ func New(c Config) (http.Handler, error) {
 	}
 	router := routes(c)
 	router.Mount("/ui", window)
+	for _, a := range c.Apps {
+		router.Mount(a.Prefix, a.handler())
+	}
 	var all http.Handler = router
 	if c.ActivePages != nil {
 		daemon := func() access.Daemon { return c.Source.Daemon(context.Background()) }
