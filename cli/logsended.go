@@ -68,6 +68,7 @@ func (l *endedLogs) run() error {
 type containerLogs struct {
 	id    string
 	node  aggregated.NodeLogs
+	on    string // what the node is called
 	files []aggregated.File
 }
 
@@ -134,7 +135,7 @@ func (l *endedLogs) eachOf(n aggregated.NodeLogs, f func(n aggregated.NodeLogs, 
 func (l *endedLogs) metas() ([]containerLogs, error) {
 	var out []containerLogs
 	err := l.each(func(n aggregated.NodeLogs, id string, r *aggregated.Reader) error {
-		out = append(out, containerLogs{id: id, node: n})
+		out = append(out, containerLogs{id: id, node: n, on: n.NameIn(r)})
 		for {
 			f, err := r.NextFile()
 			if errors.Is(err, io.EOF) {
@@ -267,7 +268,7 @@ func (l *endedLogs) print() (found bool, err error) {
 }
 
 func (l *endedLogs) printFile(w io.Writer, n aggregated.NodeLogs, id string, f aggregated.File, r *aggregated.Reader) error {
-	h := aggregated.Heading{Container: id, Node: n.Name, Kind: aggregated.Aggregated, File: f.Name, Modified: l.longTime(n.ModTime), Size: f.Size}
+	h := aggregated.Heading{Container: id, Node: n.Name, Kind: aggregated.Aggregated, File: f.Name, Modified: l.longTime(n.Modified(f)), Size: f.Size}
 	if _, err := io.WriteString(w, h.String()); err != nil {
 		return printing{err}
 	}
@@ -331,15 +332,15 @@ func (l *endedLogs) listFiles() error {
 		var rows []document
 		for _, k := range all {
 			for _, f := range k.files {
-				rows = append(rows, logFileDocument(k.id, k.node.Name, f.Name, f.Size, k.node.ModTime, aggregated.Aggregated))
+				rows = append(rows, logFileDocument(k.id, k.on, f.Name, f.Size, k.node.Modified(f), aggregated.Aggregated))
 			}
 		}
 		return l.writeDocument("logFiles", document{{"application", l.ask.app.String()}, {"files", rows}})
 	}
 	for _, k := range all {
-		l.filesHeading(k.id, k.node.Name)
+		l.filesHeading(k.id, k.on)
 		for _, f := range k.files {
-			l.filesRow(f.Name, strconv.FormatInt(f.Size, 10), l.longTime(k.node.ModTime), aggregated.Aggregated)
+			l.filesRow(f.Name, strconv.FormatInt(f.Size, 10), l.longTime(k.node.Modified(f)), aggregated.Aggregated)
 		}
 	}
 	switch {
@@ -386,11 +387,11 @@ func (l *endedLogs) listContainers() error {
 	}
 	if l.json && len(all) > 0 {
 		return l.writeDocument("logContainers", document{{"application", l.ask.app.String()}, {"state", "Completed"}, {"containers", items(all, func(k containerLogs) document {
-			return document{{"container", k.id}, {"node", k.node.Name}, {"files", len(k.files)}}
+			return document{{"container", k.id}, {"node", k.on}, {"files", len(k.files)}}
 		})}})
 	}
 	for _, k := range all {
-		fmt.Fprintln(l.Stdout, aggregated.OnNode(k.id, k.node.Name))
+		fmt.Fprintln(l.Stdout, aggregated.OnNode(k.id, k.on))
 	}
 	switch {
 	case len(all) > 0:

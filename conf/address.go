@@ -27,7 +27,8 @@ func (a Address) Loopback() bool {
 
 // ParseAddress reads host, host:port, [v6]:port, or a URL around one of them,
 // as NetUtils.createSocketAddr does. Host names with underscores, which Java's
-// URI refuses, are accepted.
+// URI refuses, are accepted, and so are IPv6 addresses without brackets, as ${yarn.resourcemanager.hostname}:8032 makes them: what
+// follows the last colon is the port if what is before it is an address.
 func ParseAddress(s string, defaultPort int) (Address, bool) {
 	s = trim(s)
 	if _, rest, ok := strings.Cut(s, "://"); ok {
@@ -40,6 +41,14 @@ func ParseAddress(s string, defaultPort int) (Address, bool) {
 			return Address{}, false
 		}
 		port = strings.TrimPrefix(port, ":")
+	} else if strings.Count(s, ":") > 1 {
+		host = s
+		if last := strings.LastIndexByte(s, ':'); net.ParseIP(s[:last]) != nil {
+			host, port = s[:last], s[last+1:]
+		}
+		if net.ParseIP(host) == nil {
+			return Address{}, false
+		}
 	} else if host, port, _ = strings.Cut(s, ":"); !validHost(host) {
 		return Address{}, false
 	}

@@ -166,6 +166,7 @@ func (q *question) entity() string {
 type logFiles struct {
 	id    string
 	node  aggregated.NodeLogs
+	on    string // what the node is called
 	files []aggregated.File
 }
 
@@ -174,7 +175,7 @@ func (s *server) list(r *http.Request, q question) ([]logFiles, error) {
 	var out []logFiles
 	total := 0
 	err := s.each(r, q, func(n aggregated.NodeLogs, id string, file *aggregated.Reader) error {
-		k := logFiles{id: id, node: n}
+		k := logFiles{id: id, node: n, on: n.NameIn(file)}
 		for {
 			f, err := file.NextFile()
 			if errors.Is(err, io.EOF) {

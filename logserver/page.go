@@ -175,7 +175,7 @@ func (s *server) drawFile(out io.Writer, ask wish, n aggregated.NodeLogs, f aggr
 	err := s.templates["file"].Execute(&b, struct {
 		Name, Node, Collected, Whole string
 		Size, Shown                  int64
-	}{f.Name, n.Name, pages.When(n.ModTime), ask.base + "/" + url.PathEscape(f.Name) + "?start=0&start.time=" + strconv.FormatInt(ask.from, 10) +
+	}{f.Name, n.Name, pages.When(n.Modified(f)), ask.base + "/" + url.PathEscape(f.Name) + "?start=0&start.time=" + strconv.FormatInt(ask.from, 10) +
 		"&end.time=" + strconv.FormatInt(ask.to, 10), f.Size, length})
 	if err != nil {
 		return visiting{err}

@@ -111,13 +111,13 @@ func (s *server) metas(r *http.Request, q question) (*answer.Response, error) {
 			files[j] = tree.New().
 				Add("fileName", f.Name).
 				Add("fileSize", f.Size).
-				Add("lastModifiedTime", javaTime(k.node.ModTime))
+				Add("lastModifiedTime", javaTime(k.node.Modified(f)))
 		}
 		list[i] = tree.New().
 			Add("containerLogInfo", alone(files)).
 			Add("logAggregationType", aggregated.Aggregated).
 			Add("containerId", k.id).
-			Add("nodeId", k.node.Name)
+			Add("nodeId", k.on)
 	}
 	return answer.Wrapped("containerLogsInfoes", tree.New().Add("containerLogsInfo", alone(list))), nil
 }
@@ -206,7 +206,7 @@ func (s *server) sendLog(w http.ResponseWriter, r *http.Request, id yarn.Contain
 			w.Header().Set("Content-Type", contentType)
 			sent = true
 		}
-		h := aggregated.Heading{Container: id.String(), Node: n.Name, Kind: aggregated.Aggregated, File: f.Name, Modified: javaTime(n.ModTime), Size: f.Size}
+		h := aggregated.Heading{Container: id.String(), Node: n.Name, Kind: aggregated.Aggregated, File: f.Name, Modified: javaTime(n.Modified(f)), Size: f.Size}
 		skip, length := aggregated.Window(f.Size, size)
 		return part(file, skip, length, w, h.String(), aggregated.Ending(f.Name))
 	})

@@ -116,6 +116,15 @@ func (d *Daemon) Why(ctx context.Context, id yarn.ApplicationID) (string, error)
 	return t.Why(ctx, id)
 }
 
+// LogNodes implements access.Source.
+func (d *Daemon) LogNodes(ctx context.Context, id yarn.ApplicationID) ([]view.NodeLogs, error) {
+	t, err := d.current()
+	if err != nil {
+		return nil, err
+	}
+	return t.LogNodes(ctx, id)
+}
+
 // Preemptions implements access.Source.
 func (d *Daemon) Preemptions(ctx context.Context, queue string, app yarn.ApplicationID, most int) ([]view.Preemption, error) {
 	t, err := d.current()

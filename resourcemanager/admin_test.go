@@ -246,6 +246,62 @@ func TestNodeResource(t *testing.T) {
 	refused(t, err, yarnException, "127.0.0.1:1")
 }
 
+// The highest priority of applications is read anew; what runs keeps what it has.
+func TestMaxPriorityIsReadAnew(t *testing.T) {
+	w := newWorld(t, twoQueues, "yarn.cluster.max-application-priority", "5")
+	root, alice := w.admin(operator), w.as("alice")
+	nine := func(c *pb.ApplicationSubmissionContext) { c.Priority = &pb.Priority{Priority: proto.Int32(9)} }
+	first := alice.submit(nine)
+	w.site["yarn.cluster.max-application-priority"] = "7"
+	must(root, "refreshClusterMaxPriority", &pb.RefreshClusterMaxPriorityRequest{}, &pb.RefreshClusterMaxPriorityResponse{})
+	second := alice.submit(nine)
+	if a, b := alice.report(first).GetPriority().GetPriority(), alice.report(second).GetPriority().GetPriority(); a != 5 || b != 7 {
+		t.Errorf("priorities %d and %d", a, b)
+	}
+	w.site["yarn.cluster.max-application-priority"] = "much"
+	_, err := root.raw("refreshClusterMaxPriority", &pb.RefreshClusterMaxPriorityRequest{})
+	refused(t, err, yarnException, "yarn.cluster.max-application-priority")
+	if n := w.term().maxPriority.Load(); n != 7 {
+		t.Errorf("after a bad file it is %d", n)
+	}
+}
+
+// Nodes have the sizes of dynamic-resources.xml, those that are there and those that come.
+func TestDynamicResources(t *testing.T) {
+	w := newWorld(t, twoQueues)
+	n, root := w.newNode(), w.admin(operator)
+	put := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(w.dir, "dynamic-resources.xml"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set := func(name, value string) string {
+		return "<property><name>yarn.resource.dynamic." + name + "</name><value>" + value + "</value></property>"
+	}
+	other := w.unregistered()
+	sound := "<configuration>" + set("nodes", n.id.String()+","+other.id.String()) + set(n.id.String()+".memory", "2048") + set(n.id.String()+".vcores", "3") +
+		set(other.id.String()+".memory", "1024") + "</configuration>"
+	put(sound)
+	must(root, "refreshNodesResources", &pb.RefreshNodesResourcesRequest{}, &pb.RefreshNodesResourcesResponse{})
+	if r := n.beat().GetResource(); r.GetMemory() != 2048 || r.GetVirtualCores() != 3 {
+		t.Errorf("the node is told %v", r)
+	}
+	other.register(4096, 4)
+	if r := other.beat().GetResource(); r.GetMemory() != 1024 || r.GetVirtualCores() != 8 {
+		t.Errorf("the new node is told %v", r)
+	}
+	for _, bad := range []string{"<configuration>", strings.ReplaceAll(sound, "2048", "much"), strings.ReplaceAll(sound, "2048", "-1"), strings.ReplaceAll(sound, n.id.String()+",", "nonsense,"),
+		strings.ReplaceAll(sound, "</configuration>", set(n.id.String()+".overcommittimeout", "5")+"</configuration>")} {
+		put(bad)
+		_, err := root.raw("refreshNodesResources", &pb.RefreshNodesResourcesRequest{})
+		refused(t, err, yarnException, "")
+	}
+	if s, ok := w.term().sizeOf(n.id); !ok || s.MemoryMB != 2048 {
+		t.Errorf("after a bad file: %+v", s)
+	}
+}
+
 // Groups are those of the configuration.
 func TestGroupsForUser(t *testing.T) {
 	w := newWorld(t, twoQueues)

@@ -10,7 +10,7 @@ import (
 
 // happened takes an event.
 func (o *outside) happened(e *events.Event) {
-	o.tally.count(e)
+	o.tally.attempt(e)
 	o.events.Add(e)
 }
 
@@ -25,6 +25,7 @@ func (o *outside) Decisions(fx *engine.Effects) {
 			e.What = "allocated"
 		}
 		o.happened(&e)
+		o.tally.container(c)
 	}
 	for _, id := range fx.Notices {
 		o.happened(&events.Event{At: at, Kind: events.Container, Application: id.Attempt.Application, Attempt: id.Attempt.Attempt, Container: id, What: "noticed"})
@@ -43,6 +44,7 @@ func (o *outside) followTransitions(list []engine.Transition) {
 		switch {
 		case !t.Application.IsZero():
 			e.Kind, e.Application = events.Application, t.Application
+			o.tally.application(t)
 		case !t.Attempt.IsZero():
 			e.Kind, e.Application, e.Attempt = events.Attempt, t.Attempt.Application, t.Attempt.Attempt
 		}

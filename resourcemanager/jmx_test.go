@@ -13,5 +13,7 @@ func TestMetricsOfApache(t *testing.T) {
 	w.as("alice").submit()
 	n.launched().register()
 	fair, _ := newFairWorld(t, `<allocations><queue name="a"/></allocations>`)
+	fair.newNode()
+	fair.as("alice").submit()
 	metricstest.Compare(t, "..", "resourcemanager", []byte(w.page("/jmx", 200)), []byte(fair.page("/jmx", 200)))
 }

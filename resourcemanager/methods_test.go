@@ -83,12 +83,12 @@ var adminMethods = []method{
 	{"refreshServiceAcls", &pb.RefreshServiceAclsRequest{}, "not enabled"},
 	{"getGroupsForUser", &pb.GetGroupsForUserRequest{User: proto.String("alice")}, ""},
 	{"updateNodeResource", &pb.UpdateNodeResourceRequest{NodeResourceMap: []*pb.NodeResourceMap{{NodeId: aNode, ResourceOption: &pb.ResourceOption{Resource: size(1024, 1)}}}}, ""},
-	{"refreshNodesResources", &pb.RefreshNodesResourcesRequest{}, "dynamic-resources.xml"},
+	{"refreshNodesResources", &pb.RefreshNodesResourcesRequest{}, ""},
 	{"addToClusterNodeLabels", &pb.AddToClusterNodeLabelsRequest{NodeLabels: []*pb.NodeLabel{{Name: proto.String("x")}}}, "Node-label-based"},
 	{"removeFromClusterNodeLabels", &pb.RemoveFromClusterNodeLabelsRequest{NodeLabels: []string{"x"}}, "Node-label-based"},
 	{"replaceLabelsOnNodes", &pb.ReplaceLabelsOnNodeRequest{}, "Node-label-based"},
 	{"checkForDecommissioningNodes", &pb.CheckForDecommissioningNodesRequest{}, ""},
-	{"refreshClusterMaxPriority", &pb.RefreshClusterMaxPriorityRequest{}, "yarn.cluster.max-application-priority"},
+	{"refreshClusterMaxPriority", &pb.RefreshClusterMaxPriorityRequest{}, ""},
 	{"mapAttributesToNodes", &pb.NodesToAttributesMappingRequest{Operation: pb.AttributeMappingOperationType_REPLACE.Enum()}, "node attributes"},
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/heddle-project/heddle/internal/rack"
 	"github.com/heddle-project/heddle/internal/replica"
 	"github.com/heddle-project/heddle/internal/zookeeper"
+	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/store/bolt"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -37,9 +38,11 @@ type process struct {
 	rights *rights
 	racks  *rack.Resolver
 
-	refreshing sync.Mutex                                             // is held while the lists of nodes are read and replaced
-	lists      atomic.Pointer[hosts.Lists]                            // in force
-	lookup     func(ctx context.Context, host string) (string, error) // gives the address of a host
+	refreshing  sync.Mutex                                             // is held while the lists of nodes are read and replaced
+	lists       atomic.Pointer[hosts.Lists]                            // in force
+	maxPriority atomic.Int32                                           // of applications
+	sizes       atomic.Pointer[map[yarn.NodeID]engine.NodeSize]        // of nodes, by dynamic-resources.xml
+	lookup      func(ctx context.Context, host string) (string, error) // gives the address of a host
 }
 
 // readSettings reads the settings and refuses what is configured but not built.
@@ -83,10 +86,12 @@ func (p *process) prepare() (err error) {
 		return err
 	}
 	lists, err := p.readLists(p.site, true)
-	if err == nil {
-		p.lists.Store(lists)
+	if err != nil {
+		return err
 	}
-	return err
+	p.lists.Store(lists)
+	p.maxPriority.Store(p.settings.Applications.MaxPriority)
+	return p.rereadSizes()
 }
 
 // warnOfTemporary says that what must outlive this machine's restart lies where it may not.

@@ -43,10 +43,11 @@ func (p *process) rereadLists() error {
 		return err
 	}
 	lists, err := p.readLists(site, false)
-	if err == nil {
-		p.adopt(lists)
+	if err != nil {
+		return err
 	}
-	return err
+	p.adopt(lists)
+	return p.rereadSizes()
 }
 
 func (t *term) rereadQueues(ctx context.Context, user string) error {

@@ -36,7 +36,7 @@ func (t *term) Cluster(ctx context.Context, parts view.Part) (*view.Cluster, err
 		At: clock.System().Now(), StartedAt: t.started,
 		ResourceTypes: t.types, MinAllocation: t.access.schedule.Load().Cluster.MinAllocation,
 		MaxAllocation:  t.access.schedule.Load().Cluster.MaxAllocation,
-		MaxAppPriority: t.settings.Applications.MaxPriority, QueueACLs: t.queueACLs,
+		MaxAppPriority: t.maxPriority.Load(), QueueACLs: t.queueACLs,
 	}
 	if parts&view.Applications != 0 {
 		c.Applications = v.Applications()
@@ -174,6 +174,15 @@ func (t *term) Preemptions(ctx context.Context, queue string, app yarn.Applicati
 		return nil, err
 	}
 	return v.([]view.Preemption), nil
+}
+
+// LogNodes implements access.Source.
+func (t *term) LogNodes(ctx context.Context, id yarn.ApplicationID) ([]view.NodeLogs, error) {
+	v, err := t.ask(ctx, func(k engine.Ticket) engine.Command { return engine.LogNodes{Ticket: k, Application: id} })
+	if err != nil {
+		return nil, err
+	}
+	return v.([]view.NodeLogs), nil
 }
 
 // holds are the loop's, as the web server tells them.

@@ -5,8 +5,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/events"
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
+	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -14,7 +16,9 @@ import (
 type tally struct {
 	mu      sync.Mutex
 	queues  map[string]*access.QueueTally // of the queue alone
-	masters map[yarn.AttemptID]step       // attempts whose master has not registered
+	users   map[access.UserInQueue]*access.UserTally
+	ending  map[yarn.ApplicationID]struct{} // whose end is being stored
+	masters map[yarn.AttemptID]step         // attempts whose master has not registered
 	sums    access.Tallies
 }
 
@@ -28,49 +32,100 @@ type step struct {
 const (
 	maxTallied = 100_000
 	maxSteps   = 100_000
+	maxUsers   = 1_000 // users in queues, which are as many beans, and some more for the queues above
 )
 
 func newTally() *tally {
-	return &tally{queues: map[string]*access.QueueTally{}, masters: map[yarn.AttemptID]step{}}
+	return &tally{queues: map[string]*access.QueueTally{}, users: map[access.UserInQueue]*access.UserTally{},
+		ending: map[yarn.ApplicationID]struct{}{}, masters: map[yarn.AttemptID]step{}}
 }
 
-// count takes an event.
-func (t *tally) count(e *events.Event) {
-	switch e.Kind {
-	case events.Container:
-		t.container(e)
-	case events.Attempt:
-		t.attempt(e)
+// of is what is counted of a queue, and of a user in it; nil beyond the bounds.
+func (t *tally) of(queue, user string) (q *access.QueueTally, u *access.UserTally) {
+	if q = t.queues[queue]; q == nil && len(t.queues) < maxTallied {
+		q = &access.QueueTally{}
+		t.queues[queue] = q
 	}
+	key := access.UserInQueue{Queue: queue, User: user}
+	if u = t.users[key]; u == nil && len(t.users) < maxUsers && user != "" {
+		u = &access.UserTally{}
+		t.users[key] = u
+	}
+	return q, u
 }
 
-func (t *tally) container(e *events.Event) {
-	if e.Queue == "" || e.What != "allocated" && e.What != "ended" {
+// container counts a container that was allocated or has ended.
+func (t *tally) container(c *engine.ContainerEvent) {
+	if c.Queue == "" {
 		return
+	}
+	var one access.QueueTally
+	switch {
+	case !c.Born:
+		one.Released = 1
+		if c.Exit == yarn.ExitPreempted {
+			one.PreemptedMB, one.PreemptedVCores = c.Resource.MemoryMB(), c.Resource.VCoreCount()
+		}
+	case c.Locality == scheduler.NodeLocal:
+		one.Allocated, one.NodeLocal = 1, 1
+	case c.Locality == scheduler.RackLocal:
+		one.Allocated, one.RackLocal = 1, 1
+	default:
+		one.Allocated, one.OffSwitch = 1, 1
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	q := t.queues[e.Queue]
-	if q == nil {
-		if len(t.queues) >= maxTallied {
-			return
-		}
-		q = &access.QueueTally{}
-		t.queues[e.Queue] = q
+	q, u := t.of(c.Queue, c.User)
+	if q != nil {
+		q.Add(&one)
 	}
-	if e.What == "allocated" {
-		q.Allocated++
+	if u != nil {
+		u.QueueTally.Add(&one)
+	}
+}
+
+// application counts an application of its user: once its queue has accepted it, and its end if it had.
+func (t *tally) application(s *engine.Transition) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	accepted := s.From != yarn.AppNew.String() && s.From != yarn.AppNewSaving.String() && s.From != yarn.AppSubmitted.String()
+	_, ending := t.ending[s.Application]
+	_, u := t.of(s.Queue, s.User)
+	if u == nil {
+		u = &access.UserTally{} // beyond the bound
+	}
+	var to *int64
+	switch s.To {
+	case yarn.AppAccepted.String():
+		if !accepted {
+			u.Submitted++
+		}
+		return
+	case yarn.AppFinalSaving.String():
+		if accepted && len(t.ending) < maxSteps {
+			t.ending[s.Application] = struct{}{}
+		}
+		return
+	case yarn.AppFinished.String():
+		to = &u.Completed
+	case yarn.AppFailed.String():
+		to = &u.Failed
+	case yarn.AppKilled.String():
+		to = &u.Killed
+	default:
 		return
 	}
-	q.Released++
-	if e.Exit == yarn.ExitPreempted {
-		q.PreemptedMB += e.MemoryMB
-		q.PreemptedVCores += e.VCores
+	delete(t.ending, s.Application)
+	if ending {
+		*to++
 	}
 }
 
 // attempt times the steps from asking for a master's container until the master has registered.
 func (t *tally) attempt(e *events.Event) {
+	if e.Kind != events.Attempt {
+		return
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	id := yarn.AttemptID{Application: e.Application, Attempt: e.Attempt}
@@ -89,6 +144,9 @@ func (t *tally) attempt(e *events.Event) {
 		return
 	case e.To == yarn.AttemptAllocatedSaving.String() && last.state == yarn.AttemptScheduled.String():
 		add(&t.sums.MasterAllocation)
+		if q, _ := t.of(e.Queue, ""); q != nil {
+			add(&q.MasterAllocation)
+		}
 	case e.To == yarn.AttemptAllocated.String() && last.state == yarn.AttemptAllocatedSaving.String():
 	case e.To == yarn.AttemptLaunched.String() && last.state == yarn.AttemptAllocated.String():
 		add(&t.sums.MasterLaunch)
@@ -103,8 +161,8 @@ func (t *tally) attempt(e *events.Event) {
 	t.masters[id] = step{e.To, e.At}
 }
 
-// now is what was counted, with the sums of queues.
-func (t *tally) now() access.Tallies {
+// now is what was counted, with the sums of queues, and with users if they are wanted.
+func (t *tally) now(users bool) access.Tallies {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	out := t.sums
@@ -112,17 +170,37 @@ func (t *tally) now() access.Tallies {
 	for path, q := range t.queues {
 		for at := path; at != ""; at = at[:max(strings.LastIndexByte(at, '.'), 0)] {
 			sum := out.Queues[at]
-			out.Queues[at] = access.QueueTally{Allocated: sum.Allocated + q.Allocated, Released: sum.Released + q.Released,
-				PreemptedMB: sum.PreemptedMB + q.PreemptedMB, PreemptedVCores: sum.PreemptedVCores + q.PreemptedVCores}
+			sum.Add(q)
+			out.Queues[at] = sum
+		}
+	}
+	if !users {
+		return out
+	}
+	out.Users = make(map[access.UserInQueue]access.UserTally, 3*len(t.users))
+	for key, u := range t.users {
+		for at := key.Queue; at != ""; at = at[:max(strings.LastIndexByte(at, '.'), 0)] {
+			key.Queue = at
+			sum := out.Users[key]
+			sum.Add(u)
+			out.Users[key] = sum
 		}
 	}
 	return out
 }
 
+// userMetrics tells whether metrics tell of users.
+//
+// compat: the FairScheduler's always do, the FifoScheduler's never.
+func (t *term) userMetrics() bool {
+	cfg := t.access.schedule.Load()
+	return cfg.Fair != nil || cfg.Fifo == nil && cfg.Capacity.UserMetrics
+}
+
 // Tallies implements access.Source.
 func (d *Daemon) Tallies() access.Tallies {
 	if t := d.term.Load(); t != nil {
-		out := t.outside.tally.now()
+		out := t.outside.tally.now(t.userMetrics())
 		out.Waiting = t.loop.Waiting()
 		return out
 	}

@@ -212,7 +212,7 @@ func (t *term) buildLoop(eng *engine.Engine) {
 	nodes := &t.settings.Nodes
 	t.trackers = tracker.New(tracker.Config{Loop: t.loop, Types: t.types, ContainerKeys: t.grants.containers, NodeKeys: t.grants.nodes, ContainerToken: t.grants.ContainerToken,
 		ClusterTimestamp: t.started, HeartbeatMillis: nodes.Heartbeat.Milliseconds(), MinimumVersion: nodes.MinimumVersion,
-		Rack: t.rackOf, Excluded: t.excluded, Untracked: t.untracked})
+		Rack: t.rackOf, Excluded: t.excluded, Untracked: t.untracked, Size: t.sizeOf})
 	t.outside.masters, t.outside.trackers = t.masters, t.trackers
 	t.work.Go(t.outside.write)
 }

@@ -152,6 +152,9 @@ func (s *Scheduler) Together(changes func()) { s.core.Together(changes) }
 // A reservation on the node ends.
 func (s *Scheduler) SetNodeTotal(n NodeRef, total yarn.Resource) { s.core.SetNodeTotal(n, total) }
 
+// SetMaxPriority changes what the priorities of applications are cut to from now on.
+func (s *Scheduler) SetMaxPriority(most int32) { s.core.SetMaxPriority(most) }
+
 // ShrinkNode changes what a node offers until SetNodeTotal, as while it drains. Its size still counts for the largest container that may be asked
 // for: the node may be taken back, and a master that asks in the meantime would get less than it needs.
 func (s *Scheduler) ShrinkNode(n NodeRef, total yarn.Resource) { s.core.ShrinkNode(n, total) }

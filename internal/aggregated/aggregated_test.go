@@ -86,13 +86,18 @@ func readAll(file []byte) (r *Reader, all []container, err error) {
 	if r, err = NewReader(bytes.NewReader(file)); err != nil {
 		return nil, nil, err
 	}
+	all, err = readRest(r)
+	return r, all, err
+}
+
+func readRest(r *Reader) (all []container, err error) {
 	for {
 		id, err := r.NextContainer()
 		if errors.Is(err, io.EOF) {
-			return r, all, nil
+			return all, nil
 		}
 		if err != nil {
-			return r, all, err
+			return all, err
 		}
 		k := container{id: id}
 		for {
@@ -101,14 +106,14 @@ func readAll(file []byte) (r *Reader, all []container, err error) {
 				break
 			}
 			if err != nil {
-				return r, all, err
+				return all, err
 			}
 			text, err := io.ReadAll(io.LimitReader(r, 8<<20))
 			if err != nil {
-				return r, all, err
+				return all, err
 			}
 			if int64(len(text)) != f.Size {
-				return r, all, fmt.Errorf("%s: %d bytes of %d", f.Name, len(text), f.Size)
+				return all, fmt.Errorf("%s: %d bytes of %d", f.Name, len(text), f.Size)
 			}
 			k.files = append(k.files, content{f.Name, string(text)})
 		}

@@ -13,9 +13,13 @@
 // files one after the other. Writer makes such a file, Reader reads one, both
 // streaming: a file of any size takes the same memory. The Reader goes from the
 // beginning to the end and needs no index, so that it serves any source and
-// shows what there is of a file that was never finished. What it reads comes
+// shows what there is of a TFile that was never finished. What it reads comes
 // from directories that users can write to: nothing in it is trusted, and
 // every number in it is bounded.
+//
+// Hadoop's other format, the indexed file, is only read: log files, each packed by
+// itself, and an index behind them in Java's serialization, of which readJava
+// reads what the index needs.
 //
 // Layout says where the files are; Store finds those of an application.
 package aggregated

@@ -142,7 +142,7 @@ func TestAFileShorterThanAnnounced(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.NextContainer()
-	if got, err := r.NextFile(); err != nil || got != (File{"f", 99}) {
+	if got, err := r.NextFile(); err != nil || got != (File{Name: "f", Size: 99}) {
 		t.Fatalf("%v, %v", got, err)
 	}
 	if got, err := io.ReadAll(r); !errors.Is(err, io.ErrUnexpectedEOF) || string(got) != "12" {
@@ -154,7 +154,7 @@ func TestAFileShorterThanAnnounced(t *testing.T) {
 	if id, err := r.NextContainer(); id != "d" || err != nil {
 		t.Errorf("%q, %v", id, err)
 	}
-	if got, err := r.NextFile(); err != nil || got != (File{"g", 1}) {
+	if got, err := r.NextFile(); err != nil || got != (File{Name: "g", Size: 1}) {
 		t.Errorf("%v, %v", got, err)
 	}
 }

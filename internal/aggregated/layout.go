@@ -20,11 +20,12 @@ const tfileClass = ".LogAggregationTFileController"
 
 // Layout is one place where aggregated logs are kept, all in one format.
 type Layout struct {
-	Format string         // a name in yarn.log-aggregation.file-formats
-	TFile  bool           // the format of this package; others are known only by name
-	Root   filesystem.URL // yarn.nodemanager.remote-app-log-dir
-	Suffix string         // of the directory below each user's: "logs-tfile"
-	Older  bool           // look where Hadoop put logs before 3.3, too
+	Format  string         // a name in yarn.log-aggregation.file-formats
+	TFile   bool           // the format that is written here
+	Indexed bool           // the format that is only read here; others are known only by name
+	Root    filesystem.URL // yarn.nodemanager.remote-app-log-dir
+	Suffix  string         // of the directory below each user's: "logs-tfile"
+	Older   bool           // look where Hadoop put logs before 3.3, too
 }
 
 // ReadLayouts are the places of all formats of
@@ -53,7 +54,8 @@ func readLayout(property func(string) string, format string) (Layout, error) {
 	if class == "" {
 		return Layout{}, fmt.Errorf("yarn.log-aggregation.file-controller.%s.class is not set, and yarn.log-aggregation.file-formats names %[1]s", format)
 	}
-	l := Layout{Format: format, TFile: strings.HasSuffix(class, tfileClass), Older: property("yarn.nodemanager.remote-app-log-dir-include-older") != "false"}
+	l := Layout{Format: format, TFile: strings.HasSuffix(class, tfileClass), Indexed: strings.HasSuffix(class, indexedClass),
+		Older: property("yarn.nodemanager.remote-app-log-dir-include-older") != "false"}
 	root := "yarn.log-aggregation." + format + ".remote-app-log-dir"
 	if property(root) == "" {
 		root = "yarn.nodemanager.remote-app-log-dir"

@@ -1,28 +1,9 @@
 package aggregated
 
 import (
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
-	"strconv"
 )
-
-// Limits of records.
-const (
-	maxKeyBytes = 64 << 10
-	maxACLs     = 64
-)
-
-// The keys that are no container's.
-const (
-	keyVersion = "VERSION"
-	keyACLs    = "APPLICATION_ACL"
-	keyOwner   = "APPLICATION_OWNER"
-)
-
-// version is the value of keyVersion.
-const version = 1
 
 // ACL says who has one kind of access to an application, such as VIEW_APP:
 // users and groups as in Hadoop's access control lists.
@@ -30,33 +11,48 @@ type ACL struct{ Access, List string }
 
 // File is one log file as it was when it was collected.
 type File struct {
-	Name string
-	Size int64 // bytes
+	Name     string
+	Size     int64 // bytes
+	Modified int64 // milliseconds since 1970; 0 if the format does not say
+}
+
+// records are the log files in one file of aggregated logs, container by container.
+type records interface {
+	// Owner is the user whose application it is. It and ACLs are known after the
+	// first NextContainer; a file without them leaves them empty.
+	Owner() string
+	// Node is the node that has collected them, "host:port"; "" if the format does not say.
+	Node() string
+	// ACLs are the application's.
+	ACLs() []ACL
+	// NextContainer goes to the next container and returns its id as it was
+	// written, which need not be one. The error is io.EOF after the last.
+	NextContainer() (string, error)
+	// NextFile goes to the container's next log file. The error is io.EOF after the last.
+	NextFile() (File, error)
+	// Read reads the log file at hand. The error is io.ErrUnexpectedEOF if there is
+	// less of it than its size says.
+	Read(p []byte) (int, error)
+	// Skip passes over n bytes of the log file at hand, or to its end.
+	Skip(n int64) error
 }
 
 // Reader reads a file of aggregated logs from its first container to its last,
-// in the manner of archive/tar: NextContainer, then NextFile, then Read. A file
+// in the manner of archive/tar: NextContainer, then NextFile, then Read. A TFile
 // that ends too early can be read up to there.
 type Reader struct {
-	blocks *blocks
-	value  *value // of the record at hand; nil before the first
-	file   File
-	left   int64 // of file, to be read
-	err    error
-
-	owner  string
-	acls   []ACL
+	records
 	closer io.Closer // of a file that a Store opened
 }
 
-// NewReader begins to read a file, which stays the caller's to close. If the
+// NewReader begins to read a TFile, which stays the caller's to close. If the
 // file is an io.Seeker, what is passed over is not read.
 func NewReader(file io.Reader) (*Reader, error) {
-	b, err := openBlocks(file)
+	t, err := openTFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("not a file of aggregated logs, or a damaged one: %w", err)
 	}
-	return &Reader{blocks: b}, nil
+	return &Reader{records: t}, nil
 }
 
 // Close closes the file if a Store opened it.
@@ -65,176 +61,4 @@ func (r *Reader) Close() error {
 		return nil
 	}
 	return r.closer.Close()
-}
-
-// Owner is the user whose application it is. It and ACLs are known after the
-// first NextContainer; a file without them leaves them empty.
-func (r *Reader) Owner() string { return r.owner }
-
-// ACLs are the application's.
-func (r *Reader) ACLs() []ACL { return r.acls }
-
-// NextContainer goes to the next container and returns its id as it was
-// written, which need not be one. The error is io.EOF after the last.
-func (r *Reader) NextContainer() (string, error) {
-	for r.err == nil {
-		var key string
-		if key, r.err = r.nextKey(); r.err != nil {
-			break
-		}
-		switch key {
-		case keyVersion:
-			r.err = r.readVersion()
-		case keyOwner:
-			r.owner, r.err = readText(r.value)
-			r.err = unexpected(r.err)
-		case keyACLs:
-			r.err = r.readACLs()
-		default:
-			r.file, r.left = File{}, 0
-			return key, nil
-		}
-		if r.err != nil {
-			r.err = fmt.Errorf("the record %s: %w", key, r.err)
-		}
-	}
-	return "", r.err
-}
-
-// nextKey passes over what is left of the record at hand.
-func (r *Reader) nextKey() (string, error) {
-	if r.value != nil {
-		if err := r.value.skip(); err != nil {
-			return "", fmt.Errorf("after %s: %w", r.file.Name, err)
-		}
-		r.value = nil
-	}
-	if err := r.blocks.next(); err != nil {
-		return "", err
-	}
-	size, err := readVint(r.blocks.plain)
-	if err != nil {
-		return "", unexpected(err)
-	}
-	if size < 2 || size > maxKeyBytes {
-		return "", fmt.Errorf("a key of %d bytes; 2 to %d are allowed", size, maxKeyBytes)
-	}
-	key, err := readText(io.LimitReader(r.blocks.plain, size))
-	if err != nil {
-		return "", fmt.Errorf("a key: %w", unexpected(err))
-	}
-	r.value = &value{blocks: r.blocks}
-	return key, nil
-}
-
-func (r *Reader) readVersion() error {
-	var b [4]byte
-	if _, err := io.ReadFull(r.value, b[:]); err != nil {
-		return unexpected(err)
-	}
-	if v := binary.BigEndian.Uint32(b[:]); v != version {
-		return fmt.Errorf("version %d is not known here", v)
-	}
-	return nil
-}
-
-func (r *Reader) readACLs() error {
-	for {
-		access, err := readText(r.value)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		list, err := readText(r.value)
-		if err != nil {
-			return unexpected(err)
-		}
-		if len(r.acls) == maxACLs {
-			return fmt.Errorf("more than %d lists", maxACLs)
-		}
-		r.acls = append(r.acls, ACL{access, list})
-	}
-}
-
-// NextFile goes to the container's next log file. The error is io.EOF after the
-// last. A last file that is shorter than announced, which is how Hadoop writes
-// one that shrinks at the wrong moment, ends the container.
-func (r *Reader) NextFile() (File, error) {
-	if r.err != nil {
-		return File{}, r.err
-	}
-	if r.value == nil {
-		return File{}, io.EOF
-	}
-	if r.left > 0 {
-		if err := r.value.discard(r.left); errors.Is(err, errValueEnded) {
-			return File{}, r.endContainer(nil)
-		} else if err != nil {
-			return File{}, r.endContainer(err)
-		}
-		r.left = 0
-	}
-	name, err := readText(r.value)
-	if errors.Is(err, io.EOF) {
-		return File{}, r.endContainer(nil)
-	}
-	var size int64
-	if err == nil {
-		size, err = r.readSize()
-	}
-	if err != nil {
-		return File{}, r.endContainer(err)
-	}
-	r.file, r.left = File{name, size}, size
-	return r.file, nil
-}
-
-// endContainer leaves nothing to be read of it; a failure ends all.
-func (r *Reader) endContainer(err error) error {
-	r.left = 0
-	if err == nil {
-		return io.EOF
-	}
-	r.err = fmt.Errorf("after %s: %w", r.file.Name, err)
-	return r.err
-}
-
-func (r *Reader) readSize() (int64, error) {
-	text, err := readText(r.value)
-	if err != nil {
-		return 0, unexpected(err)
-	}
-	size, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || size < 0 {
-		return 0, fmt.Errorf("%.40q is no size of a file", text)
-	}
-	return size, nil
-}
-
-// Read reads the log file at hand. The error is io.ErrUnexpectedEOF if there is
-// less of it than its size says.
-func (r *Reader) Read(p []byte) (int, error) {
-	if r.left == 0 {
-		return 0, io.EOF
-	}
-	n, err := r.value.Read(p[:min(int64(len(p)), r.left)])
-	r.left -= int64(n)
-	if err != nil {
-		r.left = 0
-		return n, unexpected(err)
-	}
-	return n, nil
-}
-
-// Skip passes over n bytes of the log file at hand, or to its end.
-func (r *Reader) Skip(n int64) error {
-	n = min(n, r.left)
-	err := r.value.discard(n)
-	if r.left -= n; err != nil {
-		r.left = 0
-		return unexpected(err)
-	}
-	return nil
 }

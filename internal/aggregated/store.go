@@ -3,6 +3,7 @@ package aggregated
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"slices"
 	"strings"
@@ -59,6 +60,26 @@ type NodeLogs struct {
 	ModTime int64  // milliseconds since 1970
 	layout  Layout
 	path    string
+	app     yarn.ApplicationID
+	check   string // the path of the file that says up to where it is complete; "" if it is complete
+}
+
+// NameIn is what lists call the node: what its file says, or else the file's name.
+//
+// compat: files of the two formats differ in this.
+func (n NodeLogs) NameIn(r *Reader) string {
+	if name := r.Node(); name != "" {
+		return name
+	}
+	return n.Name
+}
+
+// Modified is when a log file in it was changed last, or else when it was collected.
+func (n NodeLogs) Modified(f File) int64 {
+	if f.Modified > 0 {
+		return f.Modified
+	}
+	return n.ModTime
 }
 
 // Complete is false for a file that is still being written, or never was
@@ -122,13 +143,45 @@ func (s *Store) nodes(l Layout, id yarn.ApplicationID, dirs []filesystem.URL, no
 			continue
 		}
 		slices.SortFunc(all, func(a, b filesystem.Info) int { return strings.Compare(a.Name, b.Name) })
+		checks, err := s.checks(f, l, dir.Path, all)
+		if err != nil {
+			return nil, err
+		}
 		for _, i := range all {
 			if err := readable(l, id, i); err != nil {
 				return nil, fmt.Errorf("%s: %w", dir, err)
 			}
-			if !i.Dir && !checksum(i.Name) {
-				out = append(out, NodeLogs{i.Name, i.Size, i.ModTime, l, dir.Path + "/" + i.Name})
+			if !i.Dir && !checksum(i.Name) && !check(l, i) {
+				out = append(out, NodeLogs{i.Name, i.Size, i.ModTime, l, dir.Path + "/" + i.Name, id, checks[i.Name]})
 			}
+		}
+	}
+	return out, nil
+}
+
+// check tells whether a file says of an indexed one up to where it is complete.
+func check(l Layout, i filesystem.Info) bool {
+	return l.Indexed && !i.Dir && strings.HasSuffix(i.Name, checkSuffix)
+}
+
+// checks are the paths of such files by the name of the file that they are about.
+func (s *Store) checks(f filesystem.FileSystem, l Layout, dir string, all []filesystem.Info) (map[string]string, error) {
+	out := map[string]string{}
+	for _, i := range all {
+		if !check(l, i) {
+			continue
+		}
+		file, err := f.Open(dir + "/" + i.Name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		name, _, err := readCheck(file)
+		file.Close()
+		if err == nil { // Apache writes it anew after a failure; until then it says nothing
+			out[name] = dir + "/" + i.Name
 		}
 	}
 	return out, nil
@@ -145,7 +198,7 @@ func readable(l Layout, id yarn.ApplicationID, i filesystem.Info) error {
 	switch {
 	case i.Dir && i.Name == id.String()+".har":
 		return fmt.Errorf("the logs have been archived (mapred archive-logs): %w", errElsewhere)
-	case !l.TFile:
+	case !l.TFile && !l.Indexed:
 		return fmt.Errorf("the logs are in the format %s: %w", l.Format, errElsewhere)
 	}
 	return nil
@@ -161,13 +214,47 @@ func (s *Store) Open(n NodeLogs) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := NewReader(file)
+	var r *Reader
+	if n.layout.Indexed {
+		r, err = n.openIndexed(f, file)
+	} else {
+		r, err = NewReader(file)
+	}
 	if err != nil {
 		file.Close()
 		return nil, fmt.Errorf("%s: %w", n.layout.Root.At(n.path), err)
 	}
 	r.closer = file
 	return r, nil
+}
+
+func (n NodeLogs) openIndexed(f filesystem.FileSystem, file io.Reader) (*Reader, error) {
+	seeker, ok := file.(io.ReadSeeker)
+	if !ok {
+		return nil, errors.New("an indexed file can be read only where files can be read from anywhere")
+	}
+	size := n.Size
+	if n.check != "" {
+		c, err := f.Open(n.check)
+		switch {
+		case err == nil:
+			_, size, err = readCheck(c)
+			c.Close()
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", n.check, err)
+			}
+			if size == 0 {
+				return nil, errors.New("nothing in it is complete yet")
+			}
+		case !errors.Is(err, fs.ErrNotExist): // else it has been completed since
+			return nil, err
+		}
+	}
+	records, err := openIndexed(seeker, size, n.app)
+	if err != nil {
+		return nil, fmt.Errorf("not an indexed file of aggregated logs, or a damaged one: %w", err)
+	}
+	return &Reader{records: records}, nil
 }
 
 // Owner finds whose application it is: guess if that user has logs of it, else

@@ -188,16 +188,16 @@ func TestLogsThatAreNotThere(t *testing.T) {
 // Logs that only Hadoop's own command can read are not passed over in silence.
 func TestLogsOfOtherFormats(t *testing.T) {
 	r := newRemote(t, map[string]string{
-		"yarn.log-aggregation.file-formats":                      "IndexedFile,TFile",
-		"yarn.log-aggregation.file-controller.IndexedFile.class": "x.LogAggregationIndexedFileController",
+		"yarn.log-aggregation.file-formats":                "Other,TFile",
+		"yarn.log-aggregation.file-controller.Other.class": "x.OtherController",
 	})
 	r.put("bob/bucket-logs-tfile/0007/application_1700000000000_10007/a_1", nil)
-	r.put("alice/bucket-logs-indexedfile/0007/application_1700000000000_10007/a_1", nil)
+	r.put("alice/bucket-logs-other/0007/application_1700000000000_10007/a_1", nil)
 	r.put("carol/bucket-logs-tfile/0007/application_1700000000000_10007/application_1700000000000_10007.har/_index", nil)
 	if all, err := r.Nodes(seventh, "bob"); err != nil || len(all) != 1 {
 		t.Errorf("%+v, %v", all, err)
 	}
-	for user, what := range map[string]string{"alice": "IndexedFile", "carol": "archived"} {
+	for user, what := range map[string]string{"alice": "Other", "carol": "archived"} {
 		if all, err := r.Nodes(seventh, user); !errors.Is(err, errElsewhere) || !strings.Contains(err.Error(), what) {
 			t.Errorf("%s: %+v, %v", user, all, err)
 		}

@@ -17,7 +17,7 @@ import (
 type FileSystem interface {
 	// Stat follows symbolic links.
 	Stat(path string) (Info, error)
-	// Open reads a file from its beginning.
+	// Open reads a file from its beginning; files, but not those over HTTP, are io.Seekers.
 	Open(path string) (io.ReadCloser, error)
 	// List tells what a directory holds, links followed and dangling ones left out, in the file system's order. More
 	// than limit entries are ErrTooMany.

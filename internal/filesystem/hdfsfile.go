@@ -2,6 +2,7 @@ package filesystem
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"time"
@@ -45,6 +46,27 @@ func (r *hdfsReader) Read(p []byte) (n int, err error) {
 		err = nil // it comes again
 	}
 	return n, err
+}
+
+// Seek may go beyond the end, where there is nothing to read.
+func (r *hdfsReader) Seek(offset int64, whence int) (int64, error) {
+	size := r.f.Stat().Size()
+	switch whence {
+	case io.SeekCurrent:
+		offset += size - r.left
+	case io.SeekEnd:
+		offset += size
+	}
+	if offset < 0 {
+		return 0, fmt.Errorf("cannot seek in %s: the position %d is before its beginning", r.path, offset)
+	}
+	if r.left = size - offset; r.left <= 0 {
+		return offset, nil
+	}
+	return offset, r.h.do("seek", r.path, func() error {
+		_, err := r.f.Seek(offset, io.SeekStart)
+		return err
+	})
 }
 
 func (r *hdfsReader) Close() error { return r.f.Close() }

@@ -135,6 +135,11 @@ func (f *localFile) Write(p []byte) (int, error) {
 	return n, f.l.fail("write", f.path, err)
 }
 
+func (f *localFile) Seek(offset int64, whence int) (int64, error) {
+	at, err := f.f.Seek(offset, whence)
+	return at, f.l.fail("seek", f.path, err)
+}
+
 func (f *localFile) Close() error { return f.f.Close() }
 
 func (l *local) List(dir string, limit int) ([]Info, error) {

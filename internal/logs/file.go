@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -28,10 +30,18 @@ const (
 	DefaultKept = 20
 )
 
-// OpenFile opens a log for appending. most is its size in bytes, kept the number of older files; 0 keeps none.
+// OpenFile opens a log for appending, in a directory that is made if need be. most is its size in bytes, kept the number of older files; 0
+// keeps none.
 func OpenFile(path string, most int64, kept int) (*File, error) {
 	f := &File{path: path, most: max(most, 1), kept: max(kept, 0)}
-	if err := f.open(); err != nil {
+	err := f.open()
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = os.MkdirAll(filepath.Dir(path), 0o755); err != nil { // #nosec G301 -- as Hadoop's scripts make it; files are for the daemon's group alone
+			return nil, fmt.Errorf("cannot make the directory of the log %s: %w", path, err)
+		}
+		err = f.open()
+	}
+	if err != nil {
 		return nil, err
 	}
 	return f, nil

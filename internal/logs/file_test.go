@@ -33,7 +33,15 @@ func write(t *testing.T, f *File, lines ...string) {
 }
 
 func TestLogIsRotated(t *testing.T) {
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "not", "there")
+	made, err := OpenFile(filepath.Join(dir, "rm.log"), 4, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made.Close()
+	if _, err := OpenFile(filepath.Join(dir, "rm.log", "x"), 4, 2); err == nil {
+		t.Error("a log was opened below a file")
+	}
 	path := filepath.Join(dir, "rm.log")
 	if err := os.WriteFile(path, []byte("ab"), 0o644); err != nil {
 		t.Fatal(err)

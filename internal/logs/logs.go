@@ -32,6 +32,7 @@ type Handler struct {
 	name   string  // the logger's: set by the attribute "logger"
 	prefix string  // attributes of With, formatted
 	group  string
+	recent *Recent
 }
 
 type output struct {
@@ -113,7 +114,7 @@ func (o *output) flush() error {
 // New is a handler for lines of at least the level. With Levels each logger has its own.
 func New(w io.Writer, level slog.Leveler) *Handler {
 	levels, _ := level.(*Levels)
-	return &Handler{out: &output{w: w}, level: level, levels: levels, name: "yarn"}
+	return &Handler{out: &output{w: w}, level: level, levels: levels, name: "yarn", recent: &Recent{}}
 }
 
 // Enabled implements slog.Handler.
@@ -157,6 +158,7 @@ func (h *Handler) Handle(_ context.Context, r slog.Record) error {
 	b.WriteByte(' ')
 	b.WriteString(level(r.Level))
 	b.WriteByte(' ')
+	start := b.Len()
 	b.WriteString(h.name)
 	b.WriteString(": ")
 	b.WriteString(visible.Line(r.Message)) // foreign text must not look like lines of the log
@@ -168,6 +170,9 @@ func (h *Handler) Handle(_ context.Context, r slog.Record) error {
 	line := b.String()
 	if len(line) > MaxLine {
 		line = strings.ToValidUTF8(line[:MaxLine], "")
+	}
+	if r.Level >= slog.LevelWarn {
+		h.recent.add(r.Time, r.Level, h.name, r.Message, line[start:])
 	}
 	return h.out.line(line, r.Level >= slog.LevelWarn)
 }

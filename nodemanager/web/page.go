@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/heddle-project/heddle/internal/answer"
+	"github.com/heddle-project/heddle/internal/introspect"
 	"github.com/heddle-project/heddle/internal/pages"
 	"github.com/heddle-project/heddle/internal/release"
 	"github.com/heddle-project/heddle/internal/visible"
@@ -59,6 +60,7 @@ func newDrawer() drawer {
 	for _, name := range []string{"node", "applications", "application", "containers", "container", "logs", "log", "failure"} {
 		d.templates[name] = template.Must(template.Must(layout.Clone()).ParseFS(files, "page/"+name+".html"))
 	}
+	d.templates["problems"] = template.Must(template.Must(layout.Clone()).Parse(introspect.ProblemsPage))
 	return d
 }
 
@@ -152,6 +154,14 @@ func (s *server) applicationsPage(r *http.Request) (*frame, error) {
 		Rows []view.Application
 		paging
 	}{all[p.From:p.To], p}}, nil
+}
+
+func (s *server) problemsPage(r *http.Request) (*frame, error) {
+	p, err := s.Introspection.Problems(r)
+	if err != nil {
+		return nil, err
+	}
+	return &frame{name: "problems", Title: "Errors and Warnings in the NodeManager", Here: "problems", Body: p}, nil
 }
 
 func (s *server) containersPage(r *http.Request) (*frame, error) {

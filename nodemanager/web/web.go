@@ -109,6 +109,7 @@ func routes(c Config) *webgate.Router {
 		"/node/node":                                    s.nodePage,
 		"/node/allApplications":                         s.applicationsPage,
 		"/node/allContainers":                           s.containersPage,
+		"/node/errors-and-warnings":                     s.problemsPage,
 		"/node/application/{app}":                       s.applicationPage,
 		"/node/container/{container}":                   s.containerPage,
 		"/node/containerlogs/{container}/{user}":        s.logsPage,

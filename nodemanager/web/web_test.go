@@ -2,6 +2,8 @@ package web
 
 import (
 	"fmt"
+	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -13,6 +15,7 @@ import (
 	"time"
 
 	"github.com/heddle-project/heddle/internal/introspect"
+	daemonlog "github.com/heddle-project/heddle/internal/logs"
 	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/nodemanager/logs"
 	"github.com/heddle-project/heddle/nodemanager/view"
@@ -97,7 +100,7 @@ func open(t *testing.T, change func(*Config, *source)) *port {
 		Source: p.source, Logs: &logs.Files{Dirs: func() []string { return []string{p.dir} }}, ResourceManager: "http://rm:8088",
 		Version: Version{"3.5.0", "a build", "a date"},
 		Introspection: introspect.Config{Properties: func() []introspect.Property { return nil },
-			Admin: func(c webgate.Caller) bool { return c.User == "admin" }},
+			Admin: func(c webgate.Caller) bool { return c.User == "admin" }, Log: slog.New(daemonlog.New(io.Discard, slog.LevelInfo))},
 	}
 	if change != nil {
 		change(&c, p.source)

@@ -63,6 +63,9 @@ var kinds = []reflect.Type{
 	reflect.TypeFor[engine.DeleteReservation](),
 	reflect.TypeFor[engine.ListReservations](),
 	reflect.TypeFor[engine.FollowPlans](),
+	reflect.TypeFor[engine.LogNodes](),
+	reflect.TypeFor[engine.SetNodeResources](),
+	reflect.TypeFor[engine.SetMaxPriority](),
 }
 
 // The kinds of the commands that come most often.

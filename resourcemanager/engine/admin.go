@@ -287,18 +287,46 @@ func (e *Engine) setNodeResource(c SetNodeResource) {
 		e.fail(c.Ticket, refuse(Failed, "Resource update get failed on all nodes due to change resource on an unrecognized node: %s", c.Node))
 		return
 	}
+	e.resize(n, c.Total)
+	e.reply(c.Ticket, nil)
+}
+
+func (e *Engine) resize(n *node, total yarn.Resource) {
 	if n.drain != nil {
-		n.drain.capacity = c.Total // takes effect when the node is taken back
-		e.reply(c.Ticket, nil)
+		n.drain.capacity = total // takes effect when the node is taken back
 		return
 	}
-	n.total, n.resized = c.Total, true
+	n.total, n.resized = total, true
 	if n.ref != scheduler.NoNode { // one that is unhealthy offers it when it has recovered
-		e.sched.SetNodeTotal(n.ref, c.Total)
+		e.sched.SetNodeTotal(n.ref, total)
 		e.infos = nil
 		e.sweepDue = true
 	}
 	e.touchNode(n)
+}
+
+// NodeSize is what a node is to offer.
+type NodeSize struct {
+	Node             yarn.NodeID
+	MemoryMB, VCores int64
+}
+
+// Of is the resource of a node that had another size.
+func (s NodeSize) Of(before yarn.Resource) yarn.Resource {
+	before[yarn.Memory], before[yarn.VCores] = s.MemoryMB, s.VCores
+	return before
+}
+
+func (e *Engine) setNodeResources(c SetNodeResources) {
+	for _, s := range c.Nodes {
+		if n := e.nodes[s.Node]; n != nil && n.active() {
+			before := n.total
+			if n.drain != nil {
+				before = n.drain.capacity
+			}
+			e.resize(n, s.Of(before))
+		}
+	}
 	e.reply(c.Ticket, nil)
 }
 

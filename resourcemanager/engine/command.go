@@ -165,6 +165,7 @@ type (
 		HTTPPort     int32
 		Rack         string
 		Total        yarn.Resource
+		Resized      bool // Total is another one than the node has said
 		Physical     yarn.Resource
 		Version      string
 		Label        string    // for replays: the node's label if administrators gave it none
@@ -274,6 +275,18 @@ type (
 		Ticket Ticket
 		Node   yarn.NodeID
 		Total  yarn.Resource
+	}
+
+	// SetNodeResources changes memory and vcores of nodes; those that are not there are passed over.
+	SetNodeResources struct {
+		Ticket Ticket
+		Nodes  []NodeSize
+	}
+
+	// SetMaxPriority changes what priorities of applications are cut to from now on.
+	SetMaxPriority struct {
+		Ticket Ticket
+		Most   int32
 	}
 
 	// AddLabels makes labels known to the cluster. This command and the next two
@@ -499,6 +512,8 @@ func (RefreshNodes) command()      {}
 func (ExcludedHosts) command()     {}
 func (DrainNodes) command()        {}
 func (UndrainNodes) command()      {}
+func (SetMaxPriority) command()    {}
+func (SetNodeResources) command()  {}
 func (SetNodeResource) command()   {}
 func (SetNodeLabel) command()      {}
 func (AddLabels) command()         {}
@@ -515,6 +530,7 @@ func (DeleteReservation) command() {}
 func (ListReservations) command()  {}
 func (FollowPlans) command()       {}
 func (Preemptions) command()       {}
+func (LogNodes) command()          {}
 func (Tick) command()              {}
 func (Sweep) command()             {}
 func (Stored) command()            {}

@@ -49,8 +49,8 @@ func (e *Engine) born(ref scheduler.ContainerRef) {
 	c.attempt.containers++
 	e.touchApp(a)
 	e.touchNode(c.node)
-	e.fx.Containers = append(e.fx.Containers, ContainerEvent{Container: c.id, Node: c.node.id, Queue: a.queue,
-		Resource: book.Resource, Priority: book.Priority, Master: book.AM, Born: true})
+	e.fx.Containers = append(e.fx.Containers, ContainerEvent{Container: c.id, Node: c.node.id, Queue: a.queue, User: a.sub.User,
+		Locality: book.Locality, Resource: book.Resource, Priority: book.Priority, Master: book.AM, Born: true})
 	if c.attempt.state == yarn.AttemptScheduled && c.attempt.master == nil {
 		e.masterGranted(c.attempt, c)
 		return
@@ -167,8 +167,8 @@ func (e *Engine) followEnd(ended scheduler.Ended, exit int32, diagnostics string
 		c.node.cleanup = append(c.node.cleanup, c.id)
 	}
 	e.account(c, book, ended.Cause)
-	e.fx.Containers = append(e.fx.Containers, ContainerEvent{Container: c.id, Node: c.node.id, Queue: c.app.queue,
-		Resource: book.Resource, Priority: book.Priority, Master: book.AM, Exit: exit})
+	e.fx.Containers = append(e.fx.Containers, ContainerEvent{Container: c.id, Node: c.node.id, Queue: c.app.queue, User: c.app.sub.User,
+		Locality: book.Locality, Resource: book.Resource, Priority: book.Priority, Master: book.AM, Exit: exit})
 	e.sweepDue = true
 	e.touchApp(c.app)
 	e.touchNode(c.node)

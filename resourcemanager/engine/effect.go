@@ -3,6 +3,7 @@ package engine
 import (
 	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -81,6 +82,7 @@ type Transition struct {
 	Queue       string             // of an application or attempt
 	From, To    string
 	Cause       string
+	User        string // of an application
 }
 
 // ContainerEvent is the allocation or the end of a container.
@@ -88,6 +90,8 @@ type ContainerEvent struct {
 	Container yarn.ContainerID
 	Node      yarn.NodeID
 	Queue     string
+	User      string
+	Locality  scheduler.Locality // how it was placed
 	Resource  yarn.Resource
 	Priority  int32
 	Master    bool

@@ -207,6 +207,11 @@ func (e *Engine) Apply(now yarn.Now, c Command, fx *Effects) {
 		e.undrainNodes(c)
 	case SetNodeResource:
 		e.setNodeResource(c)
+	case SetMaxPriority:
+		e.sched.SetMaxPriority(c.Most)
+		e.reply(c.Ticket, nil)
+	case SetNodeResources:
+		e.setNodeResources(c)
 	case SetNodeLabel:
 		e.setNodeLabel(c)
 	case AddLabels, RemoveLabels, ReplaceLabels:
@@ -223,6 +228,8 @@ func (e *Engine) Apply(now yarn.Now, c Command, fx *Effects) {
 		e.monitorQueues()
 	case Preemptions:
 		e.preemptions(c)
+	case LogNodes:
+		e.logNodes(c)
 	case NewReservation:
 		e.newReservation(c)
 	case SubmitReservation:

@@ -1,6 +1,10 @@
 package engine
 
 import (
+	"maps"
+	"slices"
+	"strings"
+
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -9,13 +13,56 @@ import (
 type LogReport struct {
 	Application yarn.ApplicationID
 	Status      view.LogStatus
+	Diagnostics string // of a failure
 }
+
+// Bounds of what is kept of failures.
+const (
+	maxLogFailures    = 10  // of a node; the last ones
+	maxFailingNodes   = 100 // of an application
+	maxLogDiagnostics = 512 // bytes of one
+)
 
 // logs is how far the aggregation of an application's logs is, on each node that ran
 // something of it. Once all nodes have succeeded only that is kept.
 type logs struct {
 	byNode map[yarn.NodeID]view.LogStatus
 	all    bool // all have succeeded
+
+	failures map[yarn.NodeID][]string // what nodes said about failures, the last ones
+}
+
+// LogNodes asks how far the aggregation of an application's logs is on each node. The reply is a []view.NodeLogs by node, empty once all
+// have succeeded.
+type LogNodes struct {
+	Ticket      Ticket
+	Application yarn.ApplicationID
+}
+
+func (e *Engine) logNodes(c LogNodes) {
+	out := []view.NodeLogs{}
+	if a := e.apps[c.Application]; a != nil && a.onNodes != nil {
+		for _, id := range slices.SortedFunc(maps.Keys(a.logs.byNode), yarn.NodeID.Compare) {
+			out = append(out, view.NodeLogs{Node: id, Status: a.logs.byNode[id], Failures: slices.Clone(a.logs.failures[id])})
+		}
+	}
+	e.reply(c.Ticket, out)
+}
+
+// remember keeps what a node said about a failure.
+func (l *logs) remember(node yarn.NodeID, r LogReport) {
+	failed := r.Status == view.LogsFailed || r.Status == view.LogsTimedOut || r.Status == view.LogsRunningWithFailure
+	known := l.failures[node]
+	if !failed || r.Diagnostics == "" || known == nil && len(l.failures) == maxFailingNodes {
+		return
+	}
+	if l.failures == nil {
+		l.failures = map[yarn.NodeID][]string{}
+	}
+	if len(known) == maxLogFailures {
+		known = slices.Delete(known, 0, 1)
+	}
+	l.failures[node] = append(known, strings.Clone(r.Diagnostics[:min(len(r.Diagnostics), maxLogDiagnostics)]))
 }
 
 // expectLogs: the application leaves logs on the node.
@@ -47,6 +94,7 @@ func (e *Engine) followLogs(n *node, reports []LogReport) {
 		if e.expectLogs(a, n); a.logs.all {
 			continue
 		}
+		a.logs.remember(n.id, r)
 		if r.Status == view.LogsRunning && a.logs.byNode[n.id] == view.LogsRunningWithFailure {
 			continue
 		}

@@ -95,6 +95,7 @@ func (e *Engine) registerNode(c RegisterNode) {
 		e.reconnect(n, c)
 	}
 	n.notAdmitted, n.untracked = c.Excluded != "", c.Untracked
+	n.resized = n.resized || c.Resized
 	if resumed != nil && n.drain == nil {
 		e.beginDrain(n, resumed)
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -85,12 +86,29 @@ func TestLogsAreForgottenWhenAllAreThere(t *testing.T) {
 	one, two := &node{id: yarn.NodeID{Host: "a"}}, &node{id: yarn.NodeID{Host: "b"}}
 	e.expectLogs(a, one)
 	e.expectLogs(a, two)
-	e.followLogs(one, []LogReport{{id, view.LogsSucceeded}})
+	e.followLogs(one, []LogReport{{Application: id, Status: view.LogsSucceeded}})
 	if a.logs.all || a.logs.summary(true) != view.LogsRunning {
 		t.Fatalf("one of two nodes is through: %+v", a.logs)
 	}
-	e.followLogs(two, []LogReport{{id, view.LogsSucceeded}})
+	for i := range 12 {
+		e.followLogs(two, []LogReport{{id, view.LogsRunningWithFailure, strings.Repeat("x", 600) + strconv.Itoa(i)}, {id, view.LogsRunningWithFailure, strconv.Itoa(i)}})
+	}
+	e.followLogs(two, []LogReport{{id, view.LogsRunning, "not a failure"}})
+	ask := func() []view.NodeLogs {
+		e.fx = &Effects{}
+		e.logNodes(LogNodes{1, id})
+		return e.fx.Replies[0].Value.([]view.NodeLogs)
+	}
+	got := ask()
+	if len(got) != 2 || got[0].Node != one.id || got[0].Status != view.LogsSucceeded || got[0].Failures != nil || got[1].Status != view.LogsRunningWithFailure ||
+		len(got[1].Failures) != maxLogFailures || got[1].Failures[9] != "11" || len(got[1].Failures[8]) != maxLogDiagnostics {
+		t.Errorf("%+v", got)
+	}
+	e.followLogs(two, []LogReport{{Application: id, Status: view.LogsSucceeded}})
 	if !a.logs.all || a.logs.byNode != nil || a.logs.summary(true) != view.LogsSucceeded {
 		t.Fatalf("both nodes are through: %+v", a.logs)
+	}
+	if got := ask(); len(got) != 0 {
+		t.Errorf("all nodes are through: %+v", got)
 	}
 }

@@ -98,7 +98,7 @@ func (e *Engine) appTo(a *application, to yarn.ApplicationState) {
 		panic(fmt.Sprintf("engine: application %s cannot go from %s to %s", a.sub.ID, a.state, to))
 	}
 	if !e.quiet || to == yarn.AppFinalSaving {
-		e.fx.Transitions = append(e.fx.Transitions, Transition{Application: a.sub.ID, Queue: a.queue, From: a.state.String(), To: to.String(), Cause: cause})
+		e.fx.Transitions = append(e.fx.Transitions, Transition{Application: a.sub.ID, Queue: a.queue, User: a.sub.User, From: a.state.String(), To: to.String(), Cause: cause})
 	}
 	if to == yarn.AppFinalSaving {
 		e.counts.ending(a)

@@ -1,5 +1,7 @@
 package view
 
+import "github.com/heddle-project/heddle/yarn"
+
 // LogStatus is how far an application's logs have been aggregated by its nodes
 // (LogAggregationStatus; the values are those on the wire).
 type LogStatus uint8
@@ -24,6 +26,13 @@ func (s LogStatus) String() string {
 		return logStatusNames[s]
 	}
 	return ""
+}
+
+// NodeLogs is how far a node is with an application's logs.
+type NodeLogs struct {
+	Node     yarn.NodeID
+	Status   LogStatus
+	Failures []string // what it said about failures, the last ones
 }
 
 // LogStatusAt is the state of log aggregation at a time (milliseconds since 1970): it has

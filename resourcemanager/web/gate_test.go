@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/heddle-project/heddle/internal/answer"
 	"github.com/heddle-project/heddle/internal/introspect"
+	"github.com/heddle-project/heddle/internal/logs"
 	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/resourcemanager/web/rest"
 	"github.com/heddle-project/heddle/resourcemanager/web/webtest"
@@ -35,7 +37,7 @@ func open(t *testing.T, change func(*Config)) door {
 		Config: webgate.Config{Secret: []byte("a secret of the test"), FrameOptions: "SAMEORIGIN", Now: func() time.Time { return time.UnixMilli(webtest.Moment) }},
 		Introspection: introspect.Config{Properties: func() []introspect.Property {
 			return []introspect.Property{{Name: "a.password", Raw: "1234", Value: "1234"}, {Name: "yarn.acl.enable", Raw: "false", Value: "false", Source: "yarn-default.xml"}}
-		}, Admin: func(c webgate.Caller) bool { return c.User == "admin" }}}
+		}, Admin: func(c webgate.Caller) bool { return c.User == "admin" }, Log: slog.New(logs.New(io.Discard, slog.LevelInfo))}}
 	if change != nil {
 		change(&c)
 	}

@@ -45,9 +45,10 @@ func beans(ctx context.Context, s access.Source, m *introspect.Means) []introspe
 	counts := countApplications(c)
 	for i := range c.Queues.Queues {
 		q := &c.Queues.Queues[i]
-		out = append(out, queueBean(c, q, counts[q.Path], t.Queues[q.Path]))
+		out = append(out, queueBean(c, q, counts[q.Path], t.Queues[q.Path], m))
 		out = append(out, partitionBeans(c, q)...)
 	}
+	out = append(out, userBeans(c, &t)...)
 	return append(out, waitBeans(ctx, s)...)
 }
 
@@ -235,24 +236,32 @@ func ageOf(a *view.Application, now int64) (at int) {
 	return at
 }
 
-// countApplications counts those that have not ended, by queue.
+// countApplication counts one; false if it has ended.
 //
 // compat: an application counts as running once its master has a container. One without an attempt does not count.
+func countApplication(c *view.Cluster, a *view.Application) (one appCounts, counts bool) {
+	switch {
+	case a.State.Final(), a.Current() == nil:
+		return one, false
+	case a.PublicState == yarn.PublicRunning, !a.Current().MasterContainer.IsZero():
+		one.running = 1
+		one.ages[ageOf(a, c.At.Wall)] = 1
+	default:
+		one.pending = 1
+	}
+	if a.Unmanaged {
+		one.unmanagedPending, one.unmanagedRunning = one.pending, one.running
+	}
+	return one, true
+}
+
+// countApplications counts those that have not ended, by queue.
 func countApplications(c *view.Cluster) map[string]appCounts {
 	out := map[string]appCounts{}
 	for _, a := range c.Applications {
-		var one appCounts
-		switch {
-		case a.State.Final(), a.Current() == nil:
+		one, counts := countApplication(c, a)
+		if !counts {
 			continue
-		case a.PublicState == yarn.PublicRunning, !a.Current().MasterContainer.IsZero():
-			one.running = 1
-			one.ages[ageOf(a, c.At.Wall)] = 1
-		default:
-			one.pending = 1
-		}
-		if a.Unmanaged {
-			one.unmanagedPending, one.unmanagedRunning = one.pending, one.running
 		}
 		for path := a.Queue; path != ""; {
 			n := out[path]
@@ -274,7 +283,7 @@ func queueKeys(q *queue.Info) (keys string) {
 }
 
 // queueBean has the metrics of a queue in the default partition.
-func queueBean(c *view.Cluster, q *queue.Info, apps appCounts, t access.QueueTally) introspect.Bean {
+func queueBean(c *view.Cluster, q *queue.Info, apps appCounts, t access.QueueTally, m *introspect.Means) introspect.Bean {
 	b := introspect.Metrics(service, "QueueMetrics"+queueKeys(q), "yarn", queueShare(q, totalOf(c, ""))...)
 	b.Attributes = append([]introspect.Attribute{{Name: "tag.Queue", Value: q.Path}}, b.Attributes...)
 	if q.Parent == "" {
@@ -296,19 +305,43 @@ func queueBean(c *view.Cluster, q *queue.Info, apps appCounts, t access.QueueTal
 	}
 	b.Attributes = append(b.Attributes,
 		introspect.Counter("AggregateContainersAllocated", t.Allocated, "containers that were allocated"),
+		introspect.Counter("UnmanagedAppsSubmitted", q.Counts.Unmanaged.Submitted, "applications with an unmanaged master that the queue accepted"),
+		introspect.Counter("UnmanagedAppsCompleted", q.Counts.Unmanaged.Completed, "of those: that FINISHED"),
+		introspect.Counter("UnmanagedAppsFailed", q.Counts.Unmanaged.Failed, "of those: that FAILED"),
+		introspect.Counter("UnmanagedAppsKilled", q.Counts.Unmanaged.Killed, "of those: that were KILLED"))
+	b.Attributes = append(b.Attributes, m.Timed("QueueMetrics"+queueKeys(q), "AppAttemptFirstContainerAllocationDelay", t.MasterAllocation.Count, t.MasterAllocation.Total,
+		"attempts, from the ask for their first container until it was allocated")...)
+	b.Attributes = append(b.Attributes, containerCounts(&t)...)
+	b.Attributes = append(b.Attributes, appGauges(&apps)...)
+	return b
+}
+
+// containerCounts are what a queue and a user in it have.
+func containerCounts(t *access.QueueTally) []introspect.Attribute {
+	return []introspect.Attribute{
+		introspect.Counter("AggregateNodeLocalContainersAllocated", t.NodeLocal, "of the containers allocated: on a host that was asked for"),
+		introspect.Counter("AggregateRackLocalContainersAllocated", t.RackLocal, "of the containers allocated: in a rack that was asked for"),
+		introspect.Counter("AggregateOffSwitchContainersAllocated", t.OffSwitch, "of the containers allocated: elsewhere, or where any host will do"),
 		introspect.Counter("AggregateContainersReleased", t.Released, "containers that have ended"),
-		introspect.Counter("AggregateMemoryMBPreempted", t.PreemptedMB, "memory of containers that were taken from the queue, MiB"),
-		introspect.Counter("AggregateVcoresPreempted", t.PreemptedVCores, "vcores of containers that were taken from the queue"),
+		introspect.Counter("AggregateMemoryMBPreempted", t.PreemptedMB, "memory of containers that were taken, MiB"),
+		introspect.Counter("AggregateVcoresPreempted", t.PreemptedVCores, "vcores of containers that were taken"),
+	}
+}
+
+// appGauges are what a queue and a user in it have.
+func appGauges(apps *appCounts) []introspect.Attribute {
+	out := []introspect.Attribute{
 		introspect.Gauge("UnmanagedAppsPending", apps.unmanagedPending, "applications with an unmanaged master that wait"),
-		introspect.Gauge("UnmanagedAppsRunning", apps.unmanagedRunning, "applications with an unmanaged master that run"))
+		introspect.Gauge("UnmanagedAppsRunning", apps.unmanagedRunning, "applications with an unmanaged master that run"),
+	}
 	for i, n := range apps.ages {
 		from := int64(0)
 		if i > 0 {
 			from = runtimeBuckets[i-1]
 		}
-		b.Attributes = append(b.Attributes, introspect.Gauge("running_"+strconv.FormatInt(from, 10), n, "applications that have run for that many minutes or more, up to the next number"))
+		out = append(out, introspect.Gauge("running_"+strconv.FormatInt(from, 10), n, "applications that have run for that many minutes or more, up to the next number"))
 	}
-	return b
+	return out
 }
 
 // partitionBeans have what a queue has in each partition; those of the root are also there under the partition's name alone.

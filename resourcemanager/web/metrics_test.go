@@ -65,10 +65,12 @@ func TestMetricNames(t *testing.T) {
 func TestMetricValues(t *testing.T) {
 	s := webtest.New()
 	s.Tree.Queues[0].Counts.Submitted = 8
-	s.Tree.Queues[1].Counts = queue.AppCounts{Submitted: 7, Completed: 3, Failed: 2, Killed: 1}
+	s.Tree.Queues[1].Counts = queue.AppCounts{Submitted: 7, Completed: 3, Failed: 2, Killed: 1, Unmanaged: queue.AppEnds{Submitted: 6}}
 	s.Tree.Queues[1].Default.Reserved = yarn.NewResource(512, 1)
 	s.Tree.Queues[1].Default.ReservedUsage = yarn.NewResource(-4096, -4)
-	s.Tallied = access.Tallies{Queues: map[string]access.QueueTally{s.Tree.Queues[1].Path: {Allocated: 5, Released: 2}},
+	s.Tallied = access.Tallies{Queues: map[string]access.QueueTally{s.Tree.Queues[1].Path: {Allocated: 5, Released: 2, NodeLocal: 1, RackLocal: 2, OffSwitch: 2,
+		MasterAllocation: access.Timing{Count: 2, Total: 30 * time.Millisecond}}},
+		Users:        map[access.UserInQueue]access.UserTally{{Queue: s.Picture.Applications[3].Queue, User: "alice"}: {Submitted: 4, Killed: 1, QueueTally: access.QueueTally{Allocated: 3}}},
 		MasterLaunch: access.Timing{Count: 4, Total: 10 * time.Millisecond}}
 	got := map[string]string{}
 	for _, b := range beans(t.Context(), s, nil) {
@@ -78,24 +80,38 @@ func TestMetricValues(t *testing.T) {
 	}
 	m, leaf := s.Picture.Metrics, s.Tree.Queues[1]
 	below := "QueueMetrics,q0=root,q1=" + leaf.Name
+	path := strings.Split(s.Picture.Applications[3].Queue, ".")
+	users := "QueueMetrics,q0=root,q1=" + strings.Join(path[1:], ",q2=") + ",user=alice"
 	for name, want := range map[string]string{
-		"RMInfo State":                          strings.ToLower(s.Self.HAState),
-		"ClusterMetrics CapabilityMB":           fmt.Sprint(m.Total.MemoryMB()),
-		"QueueMetrics,q0=root AppsSubmitted":    "8",
-		"QueueMetrics,q0=root AppsRunning":      fmt.Sprint(m.Running),
-		"QueueMetrics,q0=root tag.Queue":        "root",
-		below + " AllocatedMB":                  fmt.Sprint(leaf.Default.Used.MemoryMB() - 512),
-		below + " ReservedMB":                   "512",
-		below + " AppsSubmitted":                "7",
-		below + " AggregateContainersAllocated": "5",
-		below + " AggregateContainersReleased":  "2",
-		"ClusterMetrics AMLaunchDelayNumOps":    "4",
-		"ClusterMetrics AMLaunchDelayAvgTime":   "2.5",
+		"RMInfo State":                                                             strings.ToLower(s.Self.HAState),
+		"ClusterMetrics CapabilityMB":                                              fmt.Sprint(m.Total.MemoryMB()),
+		"QueueMetrics,q0=root AppsSubmitted":                                       "8",
+		"QueueMetrics,q0=root AppsRunning":                                         fmt.Sprint(m.Running),
+		"QueueMetrics,q0=root tag.Queue":                                           "root",
+		below + " AllocatedMB":                                                     fmt.Sprint(leaf.Default.Used.MemoryMB() - 512),
+		below + " ReservedMB":                                                      "512",
+		below + " AppsSubmitted":                                                   "7",
+		below + " AggregateContainersAllocated":                                    "5",
+		below + " AggregateContainersReleased":                                     "2",
+		below + " AggregateNodeLocalContainersAllocated":                           "1",
+		below + " AggregateRackLocalContainersAllocated":                           "2",
+		below + " AggregateOffSwitchContainersAllocated":                           "2",
+		below + " AppAttemptFirstContainerAllocationDelayNumOps":                   "2",
+		below + " AppAttemptFirstContainerAllocationDelayAvgTime":                  "15",
+		below + " UnmanagedAppsSubmitted":                                          "6",
+		users + " AppsSubmitted":                                                   "4",
+		users + " AppsKilled":                                                      "1",
+		users + " AppsRunning":                                                     "1",
+		users + " AggregateContainersAllocated":                                    "3",
+		users + " AllocatedMB":                                                     fmt.Sprint(s.Picture.Applications[3].Usage.Used.MemoryMB()),
+		users + " tag.User":                                                        "alice",
+		"ClusterMetrics AMLaunchDelayNumOps":                                       "4",
+		"ClusterMetrics AMLaunchDelayAvgTime":                                      "2.5",
 		"PartitionQueueMetrics,partition=,q0=root,q1=" + leaf.Name + " ReservedMB": "512",
-		below + " AppsCompleted":      "3",
-		below + " AppsFailed":         "2",
-		below + " AppsKilled":         "1",
-		below + " GuaranteedCapacity": fmt.Sprint(leaf.Capacity.Default.Capacity),
+		below + " AppsCompleted":                                                   "3",
+		below + " AppsFailed":                                                      "2",
+		below + " AppsKilled":                                                      "1",
+		below + " GuaranteedCapacity":                                              fmt.Sprint(leaf.Capacity.Default.Capacity),
 	} {
 		if got[name] != want {
 			t.Errorf("%s is %q, want %q", name, got[name], want)

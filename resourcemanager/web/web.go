@@ -144,7 +144,7 @@ func routes(c Config) *webgate.Router {
 		r.Add(route.Method, route.Pattern, route.Handler)
 	}
 	for _, page := range ui.Routes(ui.Config{
-		Source: c.Source, Links: c.links(), Version: c.Version.Number, FilterByUser: c.FilterByUser, Now: c.Now, Log: c.Log,
+		Source: c.Source, Links: c.links(), Version: c.Version.Number, FilterByUser: c.FilterByUser, Now: c.Now, Log: c.Log, Problems: c.Introspection.Problems,
 	}) {
 		r.Add(http.MethodGet, page.Pattern, page.Handler)
 	}

@@ -534,7 +534,7 @@ func (s *Scheduler) raise(a *app, why yarn.Reason, r *core.Remedy) {
 		return
 	}
 	for _, o := range leafOf(a.queue).active.apps {
-		if o.ID.String() == why.Detail && o.Priority < s.cfg.Cluster.MaxPriority {
+		if o.ID.String() == why.Detail && o.Priority < s.MaxPriority() {
 			r.Act = core.Act{Do: core.RaiseApp, Subject: why.Detail, Count: int64(o.Priority) + 1}
 		}
 	}

@@ -22,6 +22,7 @@ type Capacity struct {
 	RackExtraDelay      int32 // and on top of them before any node will do; -1: by ratio
 	RackFullReset       bool
 	MultipleAssignments bool
+	UserMetrics         bool  // metrics tell of users, too
 	MaxAssignments      int32 // per heartbeat, -1 unlimited
 	MaxOffSwitch        int32 // per heartbeat, at least 1
 	ExpirySeconds       int64 // of empty dynamic queues
@@ -90,6 +91,7 @@ func (c *Capacity) global(s *settings) {
 	c.NodeDelay = s.int32(Prefix+"node-locality-delay", 40)
 	c.RackExtraDelay = s.int32(Prefix+"rack-locality-additional-delay", -1)
 	c.RackFullReset = s.flag(Prefix+"rack-locality-full-reset", true)
+	c.UserMetrics = s.flag(Prefix+"user-metrics.enable", false)
 	c.MultipleAssignments = s.flag(Prefix+"per-node-heartbeat.multiple-assignments-enabled", true)
 	c.MaxAssignments = s.int32(Prefix+"per-node-heartbeat.maximum-container-assignments", 100)
 	c.MaxOffSwitch = max(1, s.int32(Prefix+"per-node-heartbeat.maximum-offswitch-assignments", 1))

@@ -76,6 +76,16 @@ func New(settings *config.Cluster, calc measure.Calculator, policy Policy) Core 
 		ByID: map[yarn.ApplicationID]AppRef{}, cluster: settings, policy: policy}
 }
 
+// SetMaxPriority changes what priorities are cut to; see the facade.
+func (s *Core) SetMaxPriority(most int32) {
+	settings := *s.cluster // others read it
+	settings.MaxPriority = most
+	s.cluster = &settings
+}
+
+// MaxPriority is what priorities are cut to.
+func (s *Core) MaxPriority() int32 { return s.cluster.MaxPriority }
+
 // Adopt lets another tree of queues, and other settings of the cluster, be in force.
 func (s *Core) Adopt(settings *config.Cluster, t *queue.Tree) { s.cluster, s.Tree = settings, t }
 

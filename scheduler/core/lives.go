@@ -32,6 +32,9 @@ func (s *Core) AddApplication(in demand.Application, path string) (AppRef, yarn.
 	s.ByID[a.ID] = a.Ref
 	for q := a.Leaf; q != nil; q = q.Parent {
 		q.Counts.Submitted++
+		if a.Unmanaged {
+			q.Counts.Unmanaged.Submitted++
+		}
 	}
 	return a.Ref, yarn.Reason{}
 }
@@ -118,14 +121,18 @@ func (s *Core) withdraw(a *App) {
 
 // CountEnd counts how the application ended; see the facade.
 func (s *Core) CountEnd(ref AppRef, end yarn.ApplicationState) {
-	for q := s.App(ref).Leaf; q != nil; q = q.Parent {
+	a := s.App(ref)
+	for q := a.Leaf; q != nil; q = q.Parent {
+		all, unmanaged := &q.Counts.Completed, &q.Counts.Unmanaged.Completed
 		switch end {
 		case yarn.AppKilled:
-			q.Counts.Killed++
+			all, unmanaged = &q.Counts.Killed, &q.Counts.Unmanaged.Killed
 		case yarn.AppFailed:
-			q.Counts.Failed++
-		default:
-			q.Counts.Completed++
+			all, unmanaged = &q.Counts.Failed, &q.Counts.Unmanaged.Failed
+		}
+		*all++
+		if a.Unmanaged {
+			*unmanaged++
 		}
 	}
 }

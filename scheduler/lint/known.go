@@ -50,7 +50,7 @@ var globals = map[string]setting{
 	"multi-node-sorting.policy":                                             {unread: noMultiNode},
 	"lazy-preemption-enabled":                                               {kind: flag},
 	"application.fail-fast":                                                 {kind: flag, unread: "recovery puts lost applications aside and says so"},
-	"user-metrics.enable":                                                   {kind: flag, unread: "metrics of single users are not built"},
+	"user-metrics.enable":                                                   {kind: flag},
 	"max-parallel-apps":                                                     {},
 	"user.max-parallel-apps":                                                {},
 	"queue-mappings":                                                        {},

@@ -22,9 +22,13 @@ type Share struct {
 // the others are those of them that have ended, by their state.
 type AppCounts struct {
 	Submitted, Completed, Failed, Killed int64
+	Unmanaged                            AppEnds       // those of them whose master is unmanaged
 	Preempted                            int64         // containers
 	PreemptedSeconds                     yarn.Resource // what they had used: amount × seconds
 }
+
+// AppEnds are applications that came, and how they ended.
+type AppEnds struct{ Submitted, Completed, Failed, Killed int64 }
 
 // Info is an immutable picture of one queue: what there is under every policy, and the
 // part of the one that decides.

@@ -128,7 +128,8 @@ var generals = []struct {
 }{
 	{regexp.MustCompile(`(HttpServer2-|ActivityForPort)\d+`), "$1<port>"},
 	{regexp.MustCompile(`(PartitionQueueMetrics,partition=)[^,]*`), "$1"},
-	{regexp.MustCompile(`(QueueMetrics,|,)q0=.*`), "$1<queue path: q0=,q1=,...>"},
+	{regexp.MustCompile(`(QueueMetrics,|,)q0=[^,]*(,q\d+=[^,]*)*`), "$1<queue path: q0=,q1=,...>"},
+	{regexp.MustCompile(`,user=.*`), ",user=<user>"},
 }
 
 func general(bean string) string {

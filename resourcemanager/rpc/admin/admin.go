@@ -39,6 +39,10 @@ type Daemon interface {
 	// RefreshNodes reads the include and exclude lists. seconds is the timeout of the
 	// request; nil: it names none.
 	RefreshNodes(how engine.Decommission, seconds *int32) (engine.RefreshNodes, error)
+	// RefreshNodesResources reads dynamic-resources.xml.
+	RefreshNodesResources() (engine.SetNodeResources, error)
+	// RefreshMaxPriority reads yarn.cluster.max-application-priority.
+	RefreshMaxPriority() (engine.SetMaxPriority, error)
 	RefreshGroups() error
 	RefreshProxyUsers() error
 	RefreshAdminACL() error
@@ -74,8 +78,8 @@ func Protocol(cfg Config) ipc.Protocol {
 		"refreshServiceAcls":                  a.reread("refreshServiceAcls", cfg.Daemon.RefreshServiceACL, &pb.RefreshServiceAclsResponse{}),
 		"getGroupsForUser":                    ipc.InTurn(serve.With(message[pb.GetGroupsForUserRequest], a.groups)),
 		"updateNodeResource":                  a.guarded("updateNodeResource", ipc.InTurn(serve.With(message[pb.UpdateNodeResourceRequest], a.updateNodeResource))),
-		"refreshNodesResources":               a.missing("refreshNodesResources", "dynamic-resources.xml"),
-		"refreshClusterMaxPriority":           a.missing("refreshClusterMaxPriority", "a changing yarn.cluster.max-application-priority; restart to change it"),
+		"refreshNodesResources":               a.guarded("refreshNodesResources", ipc.InTurn(a.refreshNodesResources)),
+		"refreshClusterMaxPriority":           a.guarded("refreshClusterMaxPriority", ipc.InTurn(a.refreshMaxPriority)),
 		"checkForDecommissioningNodes":        a.guarded("checkForDecommissioningNodes", ipc.InTurn(a.decommissioning)),
 		"addToClusterNodeLabels":              a.guarded("addToClusterNodeLabels", ipc.InTurn(serve.With(message[pb.AddToClusterNodeLabelsRequest], a.addLabels))),
 		"removeFromClusterNodeLabels":         a.guarded("removeFromClusterNodeLabels", ipc.InTurn(serve.With(message[pb.RemoveFromClusterNodeLabelsRequest], a.removeLabels))),
@@ -196,6 +200,35 @@ func (a *admin) decommissioning(c *ipc.Call) {
 
 func (a *admin) groups(c *ipc.Call, m *pb.GetGroupsForUserRequest) {
 	serve.Answer(c, &pb.GetGroupsForUserResponse{Groups: a.Daemon.Groups(m.GetUser())})
+}
+
+// refreshNodesResources gives nodes the sizes of dynamic-resources.xml.
+func (a *admin) refreshNodesResources(c *ipc.Call) {
+	const operation = "refreshNodesResources"
+	cmd, err := a.Daemon.RefreshNodesResources()
+	if err != nil {
+		a.unread(c, operation, err)
+		return
+	}
+	cmd.Ticket = a.Loop.Expect(func(_ any, err error) { a.finish(c, operation, err, &pb.RefreshNodesResourcesResponse{}) })
+	a.Loop.Post(cmd)
+}
+
+// refreshMaxPriority has priorities cut to yarn.cluster.max-application-priority as it is now.
+func (a *admin) refreshMaxPriority(c *ipc.Call) {
+	const operation = "refreshClusterMaxPriority"
+	cmd, err := a.Daemon.RefreshMaxPriority()
+	if err != nil {
+		a.unread(c, operation, err)
+		return
+	}
+	cmd.Ticket = a.Loop.Expect(func(_ any, err error) { a.finish(c, operation, err, &pb.RefreshClusterMaxPriorityResponse{}) })
+	a.Loop.Post(cmd)
+}
+
+// unread answers a call for which something could not be read anew.
+func (a *admin) unread(c *ipc.Call, operation string, err error) {
+	a.finish(c, operation, &ipc.RemoteError{Class: serve.YarnException, Message: "java.io.IOException: " + err.Error()}, nil)
 }
 
 // updateNodeResource changes one node. A change of several could succeed in part, and

@@ -48,7 +48,7 @@ func logReports(list []*pb.LogAggregationReport) ([]engine.LogReport, error) {
 		if s < pb.LogAggregationStatus_LOG_NOT_START || s > pb.LogAggregationStatus_LOG_RUNNING_WITH_FAILURE {
 			return nil, fmt.Errorf("the logs of %s have the unknown state %d", id, s)
 		}
-		out = append(out, engine.LogReport{Application: id, Status: view.LogStatus(s)})
+		out = append(out, engine.LogReport{Application: id, Status: view.LogStatus(s), Diagnostics: p.GetDiagnostics()})
 	}
 	return out, nil
 }

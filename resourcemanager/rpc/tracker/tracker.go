@@ -44,6 +44,7 @@ type Config struct {
 	MinimumVersion   string                                    // "NONE", "EqualToRM" or a version
 	Rack             func(host string) string                  // must not block for long
 	Excluded         func(host string, addr netip.Addr) string // why the lists do not admit a host; empty: they do
+	Size             func(yarn.NodeID) (engine.NodeSize, bool) // what a node is to offer, whatever it says
 	Untracked        func(host string, addr netip.Addr) bool   // no list names it, and that counts
 }
 
@@ -136,6 +137,11 @@ func (t *tracker) registration(c *ipc.Call, m *pb.RegisterNodeManagerRequest) (c
 	}
 	if cmd.Labels, err = namedLabels(m.GetNodeLabels()); err != nil {
 		return cmd, err
+	}
+	if size, ok := t.Size(id); ok {
+		said := cmd.Total
+		cmd.Total = size.Of(said)
+		cmd.Resized = cmd.Total != said
 	}
 	cmd.Rack = t.Rack(id.Host) // which may take a while
 	cmd.Excluded = t.Excluded(id.Host, c.Caller.Remote.Addr())

@@ -34,6 +34,8 @@ type Source interface {
 	// Why is why an application's master has no container yet; empty if it does not
 	// wait for one.
 	Why(context.Context, yarn.ApplicationID) (string, error)
+	// LogNodes is how far each node is with the logs of an application; none once all have succeeded.
+	LogNodes(context.Context, yarn.ApplicationID) ([]view.NodeLogs, error)
 	// Preemptions are the latest events of preemption, the youngest first, at most so many: of a queue and those below it, "" for all, and of
 	// an application, the zero value for all.
 	Preemptions(ctx context.Context, queue string, app yarn.ApplicationID, most int) ([]view.Preemption, error)
@@ -68,17 +70,52 @@ type Source interface {
 
 // Tallies are counts since this ResourceManager became active.
 type Tallies struct {
-	Queues             map[string]QueueTally // by path, with the queues below
-	MasterAllocation   Timing                // from an attempt's ask for its master's container until it was allocated
-	MasterLaunch       Timing                // from there until its node had been told to start it
-	MasterRegistration Timing                // from there until the master registered
-	Waiting            int                   // commands that wait for the loop, now
+	Queues             map[string]QueueTally     // by path, with the queues below
+	Users              map[UserInQueue]UserTally // the same by user; nil: they are not told (user-metrics.enable)
+	MasterAllocation   Timing                    // from an attempt's ask for its master's container until it was allocated
+	MasterLaunch       Timing                    // from there until its node had been told to start it
+	MasterRegistration Timing                    // from there until the master registered
+	Waiting            int                       // commands that wait for the loop, now
+}
+
+// UserInQueue is a user's part of a queue.
+type UserInQueue struct{ Queue, User string }
+
+// UserTally counts containers and applications of a user in a queue.
+type UserTally struct {
+	QueueTally
+	Submitted, Completed, Failed, Killed int64
+}
+
+// Add adds another one's counts.
+func (t *UserTally) Add(x *UserTally) {
+	t.QueueTally.Add(&x.QueueTally)
+	t.Submitted += x.Submitted
+	t.Completed += x.Completed
+	t.Failed += x.Failed
+	t.Killed += x.Killed
 }
 
 // QueueTally counts containers of a queue.
 type QueueTally struct {
 	Allocated, Released          int64
 	PreemptedMB, PreemptedVCores int64 // together
+
+	NodeLocal, RackLocal, OffSwitch int64  // of those allocated
+	MasterAllocation                Timing // from an attempt's ask for its master's container until it was allocated
+}
+
+// Add adds another one's counts.
+func (t *QueueTally) Add(x *QueueTally) {
+	t.Allocated += x.Allocated
+	t.Released += x.Released
+	t.PreemptedMB += x.PreemptedMB
+	t.PreemptedVCores += x.PreemptedVCores
+	t.NodeLocal += x.NodeLocal
+	t.RackLocal += x.RackLocal
+	t.OffSwitch += x.OffSwitch
+	t.MasterAllocation.Count += x.MasterAllocation.Count
+	t.MasterAllocation.Total += x.MasterAllocation.Total
 }
 
 // Timing is how often something was timed, and how long it took together.

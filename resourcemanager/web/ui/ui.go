@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/heddle-project/heddle/internal/answer"
+	"github.com/heddle-project/heddle/internal/introspect"
 	"github.com/heddle-project/heddle/internal/pages"
 	"github.com/heddle-project/heddle/internal/release"
 	"github.com/heddle-project/heddle/internal/webgate"
@@ -36,6 +37,7 @@ type Config struct {
 	Links        access.Links
 	Version      string // of Hadoop, as clients may expect it
 	FilterByUser bool
+	Problems     func(*http.Request) (*introspect.Problems, error) // nil: there is no page about them
 	Now          func() time.Time
 	Log          *slog.Logger
 }
@@ -56,9 +58,16 @@ type server struct {
 func Routes(c Config) []Route {
 	s := &server{Config: c, pages: map[string]*template.Template{}}
 	layout := template.Must(template.New("layout").Funcs(s.functions()).ParseFS(files, "page/layout.html"))
-	for _, name := range []string{"about", "apps", "app", "attempt", "container", "nodes", "drains", "labels", "scheduler", "failure"} {
+	for _, name := range []string{"about", "apps", "app", "attempt", "container", "nodes", "logs", "drains", "labels", "scheduler", "failure"} {
 		s.pages[name] = template.Must(template.Must(layout.Clone()).ParseFS(files, "page/"+name+".html"))
 	}
+	problems := func(*http.Request) (*frame, error) {
+		return nil, &problem{http.StatusNotFound, "this port does not tell of warnings and errors"}
+	}
+	if s.Problems != nil {
+		problems = s.problems
+	}
+	s.pages["problems"] = template.Must(template.Must(layout.Clone()).Parse(introspect.ProblemsPage))
 	return []Route{
 		{"/cluster", s.page("apps", s.apps)},
 		{"/cluster/cluster", s.page("about", s.about)},
@@ -72,6 +81,8 @@ func Routes(c Config) []Route {
 		{"/cluster/drains", s.page("drains", s.drains)},
 		{"/cluster/nodelabels", s.page("labels", s.labels)},
 		{"/cluster/scheduler", s.page("scheduler", s.scheduler)},
+		{"/cluster/logaggregationstatus/{app}", s.page("logs", s.logNodes)},
+		{"/cluster/errors-and-warnings", s.page("problems", problems)},
 		{"/cluster/failure/{app}", s.page("failure", s.failure)},
 		{pages.StylePath, pages.Style},
 	}
@@ -90,7 +101,7 @@ type frame struct {
 }
 
 // windows are the pages of the web interface by the entry of the navigation; those of states of applications are made from the name.
-var windows = map[string]string{"": "/ui/", "about": "/ui/daemon", "nodes": "/ui/nodes", "drains": "/ui/drains", "labels": "/ui/nodes", "apps": "/ui/apps", "scheduler": "/ui/queues"}
+var windows = map[string]string{"": "/ui/", "about": "/ui/daemon", "nodes": "/ui/nodes", "drains": "/ui/drains", "labels": "/ui/nodes", "problems": "/ui/daemon", "apps": "/ui/apps", "scheduler": "/ui/queues"}
 
 // window is where the web interface shows what the page shows.
 func (f *frame) window() string {
@@ -159,6 +170,14 @@ func (s *server) failure(r *http.Request) (*frame, error) {
 	return &frame{Title: "Application unreachable", Body: "The master of " + r.PathValue("app") + " sent this ResourceManager's own proxy away. " +
 		"It lets only the proxy's address through: check that yarn.web-proxy.address or yarn.resourcemanager.webapp.address names this machine " +
 		"as the application sees it."}, nil
+}
+
+func (s *server) problems(r *http.Request) (*frame, error) {
+	p, err := s.Problems(r)
+	if err != nil {
+		return nil, err
+	}
+	return &frame{Title: "Errors and Warnings in the ResourceManager", Here: "problems", Body: p}, nil
 }
 
 // functions are those that the templates use.

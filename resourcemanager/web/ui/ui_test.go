@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -13,6 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/heddle-project/heddle/internal/answer"
+	"github.com/heddle-project/heddle/internal/introspect"
+	"github.com/heddle-project/heddle/internal/logs"
 	"github.com/heddle-project/heddle/internal/pages"
 	"github.com/heddle-project/heddle/internal/visible"
 	"github.com/heddle-project/heddle/internal/webgate"
@@ -25,12 +29,62 @@ import (
 func serve(s access.Source, filter bool) http.Handler {
 	mux := http.NewServeMux()
 	for _, r := range Routes(Config{Source: s, Links: access.Links{Scheme: "http", Address: "rm.example:8088"}, Version: "3.5.0", FilterByUser: filter,
-		Now: func() time.Time { return time.UnixMilli(webtest.Moment) }}) {
+		Now: func() time.Time { return time.UnixMilli(webtest.Moment) }, Problems: problems().Problems}) {
 		mux.HandleFunc("GET "+r.Pattern, r.Handler)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mux.ServeHTTP(w, r.WithContext(webgate.WithCaller(context.Background(), webgate.Caller{User: "alice"})))
 	})
+}
+
+// problems has a warning and an error of a hostile text; alice administers.
+func problems() introspect.Config {
+	log := slog.New(logs.New(io.Discard, slog.LevelInfo))
+	log.Warn("a node is late", "node", "a:1")
+	log.With("logger", "web").Error("cannot read", "name", "<script>alert(1)</script>")
+	return introspect.Config{Log: log, Admin: func(c webgate.Caller) bool { return c.User == "alice" }}
+}
+
+// TestLogsPage: how far each node is, and what it said.
+func TestLogsPage(t *testing.T) {
+	h := serve(webtest.New(), false)
+	body := strings.ReplaceAll(get(h, "/cluster/logaggregationstatus/"+webtest.App(6).String()).Body.String(), "<wbr>", "")
+	for _, want := range []string{`<th scope="row">localhost:22717</th><td>SUCCEEDED</td><td class="text">N/A</td>`,
+		`<th scope="row">localhost:26839</th><td>FAILED</td><td class="text">no room for &lt;b&gt;logs&lt;/b&gt;<br>still none<br></td>`, `<h2>Log Aggregation: `} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page lacks %s:\n%s", want, body)
+		}
+	}
+	if link := `<a href="/cluster/logaggregationstatus/` + webtest.App(6).String() + `">`; !strings.Contains(get(h, "/cluster/app/"+webtest.App(6).String()).Body.String(), link) {
+		t.Errorf("the application's page lacks the link %s", link)
+	}
+	for path, want := range map[string]int{"nonsense": 400, "application_1_0001": 404} {
+		if got := get(h, "/cluster/logaggregationstatus/"+path).Code; got != want {
+			t.Errorf("%s: %d, want %d", path, got, want)
+		}
+	}
+}
+
+// TestProblemsPage: counts and messages, for administrators alone.
+func TestProblemsPage(t *testing.T) {
+	h := serve(webtest.New(), false)
+	body := get(h, "/cluster/errors-and-warnings?cutoff=300").Body.String()
+	for _, want := range []string{`<th scope="row">Errors</th><td>1</td>`, `<th scope="row">Warnings</th><td>1</td>`, `<h2>Messages of the last 5 minutes</h2>`,
+		`<td class="text">yarn: a node is late node=a:1</td><td>Warning</td><td>1</td>`, `name=&lt;script&gt;alert(1)&lt;/script&gt;</td><td>Error</td><td>1</td>`,
+		`<a href="?cutoff=86400">Last 24 hours</a>`} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page lacks %s:\n%s", want, body)
+		}
+	}
+	if body := get(h, "/cluster/errors-and-warnings?cutoff=-1").Body.String(); !strings.Contains(body, "Messages of the last 24 hours") {
+		t.Errorf("a time that is none:\n%s", body)
+	}
+	for _, caller := range []webgate.Caller{{User: "bob"}, {User: "alice", Anonymous: true}} {
+		r := httptest.NewRequest("GET", "/cluster/errors-and-warnings", nil)
+		if _, err := problems().Problems(r.WithContext(webgate.WithCaller(t.Context(), caller))); answer.KindOf(err) != answer.Forbidden {
+			t.Errorf("%+v: %v", caller, err)
+		}
+	}
 }
 
 func get(h http.Handler, target string) *httptest.ResponseRecorder {
@@ -41,7 +95,8 @@ func get(h http.Handler, target string) *httptest.ResponseRecorder {
 
 var allPages = []string{"/cluster", "/cluster/cluster", "/cluster/apps", "/cluster/apps/ACCEPTED", "/cluster/app/" + webtest.App(8).String(),
 	"/cluster/app/" + webtest.App(6).String(), "/cluster/appattempt/appattempt_1795305251364_0006_000001",
-	"/cluster/container/container_1795305251364_0006_01_000001", "/cluster/nodes", "/cluster/nodes/RUNNING", "/cluster/nodelabels", "/cluster/drains",
+	"/cluster/container/container_1795305251364_0006_01_000001", "/cluster/nodes", "/cluster/nodes/RUNNING", "/cluster/nodelabels", "/cluster/drains", "/cluster/errors-and-warnings",
+	"/cluster/logaggregationstatus/" + webtest.App(6).String(),
 	"/cluster/scheduler", "/cluster/scheduler?queue=root.dev", "/cluster/failure/" + webtest.App(6).String()}
 
 // TestPages: every page is whole, says what it is, and allows no script.

@@ -96,6 +96,11 @@ func (s *Source) Why(_ context.Context, id yarn.ApplicationID) (string, error) {
 	return s.Waiting[id], s.Err
 }
 
+// LogNodes are two nodes with logs of every application, of which one fails.
+func (s *Source) LogNodes(context.Context, yarn.ApplicationID) ([]view.NodeLogs, error) {
+	return []view.NodeLogs{{Node: nodeA, Status: view.LogsSucceeded}, {Node: nodeB, Status: view.LogsFailed, Failures: []string{"no room for <b>logs</b>", "still none"}}}, s.Err
+}
+
 // Preemptions are those of Taken that match.
 func (s *Source) Preemptions(_ context.Context, queue string, app yarn.ApplicationID, most int) (out []view.Preemption, err error) {
 	for _, p := range s.Taken {

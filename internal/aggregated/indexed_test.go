@@ -1,0 +1,177 @@
+package aggregated
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/heddle-project/heddle/yarn"
+)
+
+var indexedApp = yarn.ApplicationID{ClusterTimestamp: 1700000000000, Sequence: 7}
+
+// indexedFiles is what the files in testdata hold.
+var indexedFiles = []container{
+	{idPrefix + "1", []content{{"stderr", ""}, {"stdout", "out one\n"}, {"syslog", cycle("a line of syslog\n", 300_000)}}},
+	{idPrefix + "2", []content{{"binary", "\x00\x01\x02\xff\xfe\n"}, {"grüße-😀.log", "x\n"}, {"stdout", "two\n"}}},
+}
+
+// readIndexed reads everything, the files of a container by name.
+func readIndexed(file []byte, size int64) (*Reader, []container, error) {
+	x, err := openIndexed(bytes.NewReader(file), size, indexedApp)
+	if err != nil {
+		return nil, nil, err
+	}
+	r := &Reader{records: x}
+	all, err := readRest(r)
+	for _, c := range all {
+		slices.SortFunc(c.files, func(a, b content) int { return strings.Compare(a.name, b.name) })
+	}
+	return r, all, err
+}
+
+func TestReadsApachesIndexedFiles(t *testing.T) {
+	for _, name := range []string{"stock-gz.ifile", "stock.ifile.gz", "stock-rolled.ifile"} {
+		t.Run(name, func(t *testing.T) {
+			file := stock(t, name)
+			r, got, err := readIndexed(file, int64(len(file)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			equal(t, got, indexedFiles)
+			if r.Owner() != "alice" || r.Node() != "n1:45454" || !slices.Equal(r.ACLs(), []ACL{lists[1], lists[0]}) {
+				t.Errorf("owner %q, node %q, lists %q", r.Owner(), r.Node(), r.ACLs())
+			}
+		})
+	}
+}
+
+// What is only listed or passed over is not unpacked; what is read in part comes from its middle.
+func TestPartsOfIndexedFiles(t *testing.T) {
+	file := stock(t, "stock-gz.ifile")
+	x, err := openIndexed(bytes.NewReader(file), int64(len(file)), indexedApp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.NextContainer(); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		f, err := x.NextFile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Modified != 1700000000000 {
+			t.Errorf("%+v", f)
+		}
+		if f.Name == "syslog" {
+			break
+		}
+	}
+	if err := x.Skip(299_990); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := io.ReadAll(x); err != nil || string(text) != indexedFiles[0].files[2].text[299_990:] {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
+// While a file is appended to, the file beside it says up to where it can be read.
+func TestIndexedFilesThatAreAppendedTo(t *testing.T) {
+	r := newRemote(t, map[string]string{
+		"yarn.log-aggregation.file-formats":                "IFile,TFile",
+		"yarn.log-aggregation.file-controller.IFile.class": "org.apache.hadoop.yarn.logaggregation.filecontroller.ifile.LogAggregationIndexedFileController",
+	})
+	const dir = "alice/bucket-logs-ifile/0007/application_1700000000000_0007/"
+	file := stock(t, "stock-rolled.ifile")
+	check := func(end int64) []byte {
+		return binary.BigEndian.AppendUint64(append([]byte("\x00\x00\x00\x0en1_45454_17000"), nil...), uint64(end))
+	}
+	r.put(dir+"n1_45454_17000", append(slices.Clone(file), "what is being written"...))
+	r.put(dir+"n1_45454-checksum", check(2116))
+	r.put(dir+".n1_45454_17000.crc", nil)
+	open := func() ([]container, error) {
+		t.Helper()
+		all, err := r.Nodes(indexedApp, "alice")
+		if got := names(all); err != nil || !slices.Equal(got, []string{"n1_45454_17000"}) {
+			t.Fatalf("%q, %v", got, err)
+		}
+		logs, err := r.Open(all[0])
+		if err != nil {
+			return nil, err
+		}
+		defer logs.Close()
+		return readRest(logs)
+	}
+	if got, err := open(); err != nil || len(got) != 1 || got[0].id != idPrefix+"1" {
+		t.Errorf("%d containers, %v", len(got), err)
+	}
+	r.put(dir+"n1_45454-checksum", check(0))
+	if _, err := open(); err == nil || !strings.Contains(err.Error(), "nothing in it is complete yet") {
+		t.Error(err)
+	}
+	r.put(dir+"n1_45454-checksum", []byte("\x00\x00\x00\x0en1"))
+	if _, err := open(); err == nil || !strings.Contains(err.Error(), "does not end with the mark") {
+		t.Error(err)
+	}
+}
+
+// A file that is cut, or of which a byte is another, is an error or has other logs: nothing worse.
+func TestDamagedIndexedFiles(t *testing.T) {
+	file := stock(t, "stock-gz.ifile")
+	for n := 0; n < len(file); n += 13 {
+		if _, _, err := readIndexed(file[:n], int64(n)); err == nil {
+			t.Fatalf("the first %d bytes were read without an error", n)
+		}
+	}
+	for i := range file {
+		damaged := slices.Clone(file)
+		damaged[i] ^= []byte{0x01, 0x80, 0xff}[i%3]
+		x, err := openIndexed(bytes.NewReader(damaged), int64(len(damaged)), indexedApp)
+		if err == nil && len(x.containers) > 2 {
+			t.Errorf("byte %d damaged: %d containers", i, len(x.containers))
+		}
+	}
+}
+
+func TestHostileIndexes(t *testing.T) {
+	object := func(class string, more string) string {
+		return "\x73\x72\x00" + string(rune(len(class))) + class + "\x00\x00\x00\x00\x00\x00\x00\x00" + more
+	}
+	for name, c := range map[string]struct{ stream, want string }{
+		"nothing":                     {"", "too early"},
+		"something else":              {"\xca\xfe\xba\xbe\x00", "does not begin"},
+		"not an object":               {"\xac\xed\x00\x05\x74\x00\x01a", "not an object"},
+		"an array":                    {"\xac\xed\x00\x05\x75", "the mark 0x75"},
+		"a reference to nothing":      {"\xac\xed\x00\x05\x71\x00\x7e\x00\x05", "a reference to nothing"},
+		"a class that is its parent":  {"\xac\xed\x00\x05" + object("a", "\x02\x00\x00\x78\x71\x00\x7e\x00\x00"), "ancestors"},
+		"a class with its own form":   {"\xac\xed\x00\x05" + object("a", "\x04\x00\x00\x78\x70"), "in its own way"},
+		"many fields":                 {"\xac\xed\x00\x05" + object("a", "\x02\xff\xff"), "65535 fields"},
+		"objects within objects":      {"\xac\xed\x00\x05" + object("a", "\x02\x00\x01L\x00\x01x\x74\x00\x01a\x78\x70") + strings.Repeat("\x73\x71\x00\x7e\x00\x00", 1000), "nested deeper"},
+		"types of types":              {"\xac\xed\x00\x05" + object("a", "\x02\x00\x01L\x00\x01x\x72\x00\x01b"), "the name of a type"},
+		"more values than are read":   {"\xac\xed\x00\x05" + object("a", "\x03\x00\x00\x78\x70") + strings.Repeat("\x70", maxJavaValues+1), "more than"},
+		"a text longer than the rest": {"\xac\xed\x00\x05\x7c\x7f\xff\xff\xff\xff\xff\xff\xff", "too early"},
+	} {
+		if _, err := readJava([]byte(c.stream)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := openIndexed(bytes.NewReader(nil), 0, indexedApp); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Error(err)
+	}
+}
+
+func FuzzIndexed(f *testing.F) {
+	for _, name := range []string{"stock-gz.ifile", "stock-rolled.ifile"} {
+		f.Add(stock(f, name))
+	}
+	f.Fuzz(func(t *testing.T, file []byte) {
+		if r, _, err := readIndexed(file, int64(len(file))); err == nil && r.ACLs() != nil && len(r.ACLs()) > maxACLs {
+			t.Error("too many lists")
+		}
+	})
+}
