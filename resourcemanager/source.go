@@ -117,8 +117,8 @@ func (t *term) locate(g *view.Gate) {
 }
 
 // Rooms implements access.Source.
-func (t *term) Rooms(ctx context.Context, path, user string) ([]view.Room, error) {
-	list, err := t.loop.Rooms(ctx, path, user)
+func (t *term) Rooms(ctx context.Context, leaves []string, user string) ([]view.Room, error) {
+	list, err := t.loop.Rooms(ctx, leaves, user)
 	for i := range list {
 		t.locate(&list[i].Stop)
 	}
