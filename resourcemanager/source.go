@@ -28,7 +28,7 @@ import (
 
 // Cluster implements access.Source.
 func (t *term) Cluster(ctx context.Context, parts view.Part) (*view.Cluster, error) {
-	v, err := t.loop.Views(ctx, parts)
+	v, err := t.loop.Recent(ctx, parts, access.Age(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (t *term) queueACLs(path string) (submit, administer string) {
 
 // Application implements access.Source.
 func (t *term) Application(ctx context.Context, id yarn.ApplicationID) (*view.Application, error) {
-	v, err := t.loop.Views(ctx, view.Applications)
+	v, err := t.loop.Recent(ctx, view.Applications, access.Age(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (t *term) Application(ctx context.Context, id yarn.ApplicationID) (*view.Ap
 
 // Newest implements access.Source.
 func (t *term) Newest(ctx context.Context) (iter.Seq[*view.Application], error) {
-	v, err := t.loop.Views(ctx, view.Applications)
+	v, err := t.loop.Recent(ctx, view.Applications, access.Age(ctx))
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,8 @@ import (
 // other error is shown as 503.
 type Source interface {
 	// Cluster returns those parts of the views, which show everything that was
-	// answered before the call. The other parts are zero.
+	// answered before the call, or had been as long ago as Age of the context
+	// allows. The other parts are zero. The same holds for Application and Newest.
 	Cluster(context.Context, view.Part) (*view.Cluster, error)
 	// Application is one application. The error is of kind NotFound when there
 	// is none with that id.
