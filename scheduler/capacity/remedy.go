@@ -47,6 +47,9 @@ func (s *Scheduler) Remedy(ref AppRef, why yarn.Reason) core.Remedy {
 	case fit.OtherList:
 		return core.Remedy{Act: s.MoreNodes(why.Subject, a.Label, a.wait.Size), Settings: []core.Setting{{Name: settingOf(a.queue, "", "ordering-policy"), Value: "fifo"}}}
 	case fit.UserUnknown:
+		if leafOf(a.queue).Named(a.User) == nil { // the leaf counts the user again when an application of the user's comes
+			return core.Remedy{Act: core.Act{Do: core.MoveApp, Subject: a.queue.Path}}
+		}
 		return core.Remedy{Act: core.Act{Do: core.Refresh}}
 	case fit.RoomKept:
 		r := core.Remedy{Act: core.Act{Do: core.Others, Subject: why.Detail}}
