@@ -21,6 +21,9 @@ func (s *Scheduler) Remedy(ref AppRef, why yarn.Reason) core.Remedy {
 	case fit.AMLimit:
 		why.Needed = why.Needed.Add(s.aheadInLine(a, ""))
 		r := s.LackOf(why)
+		for t := range r.Free { // the first in line is admitted as soon as no master is left, whatever the limit
+			r.Free[t] = min(r.Free[t], max(why.Needed[t]-a.wait.Size[t], 0))
+		}
 		r.Settings, r.Holders = s.moreForMasters(a, why), s.masters(a, "")
 		return r
 	case fit.UserAMLimit:
