@@ -49,7 +49,7 @@ func TestPreemption(t *testing.T) {
 			`{"code":"queue-am-limit","text":"too many masters","setting":"a.b","origin":"q.xml:7","change":[{"name":"a.b","value":"0.2"},{"name":"a.c","value":"3"}],"lacks":{"memoryMB":512,"vCores":-1}},` +
 			`{"code":"node-too-small","text":"small","never":true,"lacks":{"memoryMB":512,"vCores":0}},{"code":"node-full","text":"full\u001b","lacks":{"memoryMB":1,"vCores":2}}]}}}`,
 			asked: "GET " + path + "apps/application_1_0008/why?user.name=alice", out: "waits: no room\n- too many masters\n  set by: a.b (q.xml:7)\n  enough would be: a.b = 0.2\n  together with: a.c = 3\n" +
-				"  or that 512 MB and 0 vcores become free\n- small\n  as things are it never starts: no node is large enough, whoever else ends\n- full\\u001b\n  enough would be that 1 MB and 2 vcores become free\n"},
+				"  or that 512 MB become free\n- small\n  as things are it never starts: no node is large enough, whoever else ends\n- full\\u001b\n  enough would be that 1 MB and 2 vcores become free\n"},
 		{args: "application -why application_1_0007", answer: `{"why":{"id":"application_1_0007","state":"RUNNING","waiting":false}}`, asked: "GET " + path + "apps/application_1_0007/why?user.name=alice",
 			out: "application_1_0007 is RUNNING; its ApplicationMaster does not wait for a container\n"},
 		{args: "application -why application_1_0007 --output json", answer: `{"why":{"id":"application_1_0007","state":"RUNNING","waiting":false}}`,

@@ -118,6 +118,17 @@ type gate struct {
 	Since int64 `json:"since"`
 }
 
+// amountOf is an amount without what there is nothing of.
+func amountOf(mb, vcores int64) string {
+	switch {
+	case vcores == 0:
+		return fmt.Sprintf("%d MB", mb)
+	case mb == 0:
+		return fmt.Sprintf("%d vcores", vcores)
+	}
+	return fmt.Sprintf("%d MB and %d vcores", mb, vcores)
+}
+
 // print writes the reason, and what would do away with it.
 func (g *gate) print(c *call, w io.Writer) {
 	fmt.Fprintf(w, "- %s\n", visible.Line(g.Text))
@@ -153,7 +164,7 @@ func (g *gate) print(c *call, w io.Writer) {
 		word = "or"
 	}
 	if g.Lacks != nil && !g.Never && !g.TooLarge {
-		fmt.Fprintf(w, "  %s that %d MB and %d vcores become free\n", word, max(g.Lacks.MemoryMB, 0), max(g.Lacks.VCores, 0))
+		fmt.Fprintf(w, "  %s that %s become free\n", word, amountOf(max(g.Lacks.MemoryMB, 0), max(g.Lacks.VCores, 0)))
 		word = "or"
 	}
 	if g.Act != nil {

@@ -144,12 +144,12 @@ func (d *Daemon) Gates(ctx context.Context, id yarn.ApplicationID) (view.Gates, 
 }
 
 // Rooms implements access.Source.
-func (d *Daemon) Rooms(ctx context.Context, path, user string) ([]view.Room, error) {
+func (d *Daemon) Rooms(ctx context.Context, leaves []string, user string) ([]view.Room, error) {
 	t, err := d.current()
 	if err != nil {
 		return nil, err
 	}
-	return t.Rooms(ctx, path, user)
+	return t.Rooms(ctx, leaves, user)
 }
 
 // Waits implements access.Source.

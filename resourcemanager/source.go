@@ -28,7 +28,7 @@ import (
 
 // Cluster implements access.Source.
 func (t *term) Cluster(ctx context.Context, parts view.Part) (*view.Cluster, error) {
-	v, err := t.loop.Views(ctx, parts)
+	v, err := t.loop.Recent(ctx, parts, access.Age(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (t *term) queueACLs(path string) (submit, administer string) {
 
 // Application implements access.Source.
 func (t *term) Application(ctx context.Context, id yarn.ApplicationID) (*view.Application, error) {
-	v, err := t.loop.Views(ctx, view.Applications)
+	v, err := t.loop.Recent(ctx, view.Applications, access.Age(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (t *term) Application(ctx context.Context, id yarn.ApplicationID) (*view.Ap
 
 // Newest implements access.Source.
 func (t *term) Newest(ctx context.Context) (iter.Seq[*view.Application], error) {
-	v, err := t.loop.Views(ctx, view.Applications)
+	v, err := t.loop.Recent(ctx, view.Applications, access.Age(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -104,21 +104,58 @@ func (t *term) Gates(ctx context.Context, id yarn.ApplicationID) (view.Gates, er
 	return g, err
 }
 
-// locate adds where the properties that govern a reason are written.
-func (t *term) locate(g *view.Gate) {
-	cfg := t.access.schedule.Load()
+// locate adds where the properties that govern a reason are written, or that these are defaults.
+func (t *term) locate(g *view.Gate) { g.Origin = written(t.access.schedule.Load(), g.Setting) }
+
+// byDefault stands for the origin of what is written nowhere.
+const byDefault = "default"
+
+// written is where properties are written that a text names. One that is not set is governed by that for all queues, which is named then, or has its default.
+// What a queue has that was created on demand is told of the queue in which it was.
+func written(cfg *config.Config, names string) string {
 	var at []string
-	for _, name := range strings.FieldsFunc(g.Setting, func(r rune) bool { return r == ' ' || r == ',' }) {
-		if o := origin(cfg, name); o != "" && !slices.Contains(at, o) {
-			at = append(at, o)
+	add := func(text string) {
+		if text != "" && !slices.Contains(at, text) {
+			at = append(at, text)
 		}
 	}
-	g.Origin = strings.Join(at, ", ")
+	unset := ""
+	for _, name := range strings.FieldsFunc(names, func(r rune) bool { return r == ' ' || r == ',' }) {
+		p, ok := cfg.Governing(name)
+		rest, ofQueue := strings.CutPrefix(name, config.Prefix)
+		switch {
+		case ok && p.Name == name:
+			add(withoutLine(p.Origin))
+		case ok:
+			add(withoutLine(p.Origin) + " by " + p.Name)
+		case ofQueue && isConfigured(cfg, rest):
+			unset = byDefault
+		default:
+			add(origin(cfg, name))
+		}
+	}
+	if len(at) == 0 {
+		return unset
+	}
+	return strings.Join(at, ", ")
+}
+
+// isConfigured tells whether a property, without its prefix, is of a queue that the configuration names, or of none.
+func isConfigured(cfg *config.Config, rest string) bool {
+	path, _, _ := strings.Cut(rest, ".accessible-node-labels.")
+	if path == rest {
+		path = queue.ParentPath(rest)
+	}
+	if path != queue.Root && !strings.HasPrefix(path, queue.Root+".") {
+		return true
+	}
+	way := cfg.Way(path)
+	return len(way) > 0 && way[len(way)-1].Path == path
 }
 
 // Rooms implements access.Source.
-func (t *term) Rooms(ctx context.Context, path, user string) ([]view.Room, error) {
-	list, err := t.loop.Rooms(ctx, path, user)
+func (t *term) Rooms(ctx context.Context, leaves []string, user string) ([]view.Room, error) {
+	list, err := t.loop.Rooms(ctx, leaves, user)
 	for i := range list {
 		t.locate(&list[i].Stop)
 	}
@@ -144,8 +181,10 @@ func (t *term) QueueSettings(_ context.Context, path string) (out []config.Prope
 
 // origin is where a property was written; a version of the configuration that is kept in a store has no lines.
 func origin(cfg *config.Config, name string) string {
-	return linesOfVersion.ReplaceAllString(cfg.Origin(name), "$1")
+	return withoutLine(cfg.Origin(name))
 }
+
+func withoutLine(at string) string { return linesOfVersion.ReplaceAllString(at, "$1") }
 
 // governs tells whether a property, without its prefix, may be one of the queue or of a queue above it.
 func governs(rest, path string) bool {

@@ -36,7 +36,7 @@ type policy interface {
 	ExplainAsk(a AppRef, at, max int) []yarn.Reason
 	Remedy(a AppRef, why yarn.Reason) core.Remedy
 	Line(a AppRef) core.Line
-	Rooms(q *queue.Queue, user string) []core.Headroom
+	Rooms(free *core.Free, q *queue.Queue, user string) []core.Headroom
 	MayEnter(a *Application, path string) yarn.Reason
 	RemedyOfRefusal(a *Application, path string, why yarn.Reason) core.Remedy
 	Activities(n NodeRef) []core.NodeActivity

@@ -38,6 +38,7 @@ type (
 	Holder       = core.Holder
 	Line         = core.Line
 	Headroom     = core.Headroom
+	Free         = core.Free
 	Impossible   = core.Impossible
 	Activity     = core.Activity
 	Wanted       = core.Wanted
@@ -400,14 +401,17 @@ func (s *Scheduler) Impossible(a AppRef) []Impossible { return s.core.Impossible
 // Waits tells whether the application asks for something that it has not got.
 func (s *Scheduler) Waits(a AppRef) bool { return s.core.Waits(a) }
 
-// Rooms is what the leaf could still get, by partition, as if nobody else asked for anything; with a user, what the user could get there. False: there
-// is no leaf with that path.
-func (s *Scheduler) Rooms(path, user string) ([]Headroom, bool) {
+// Free is what nodes have free now. Whoever asks for the rooms of many leaves gathers it once.
+func (s *Scheduler) Free() *Free { return s.core.Free() }
+
+// Rooms is what the leaf could still get on nodes that have so much free, by partition, as if nobody else asked for anything; with a user, what the user
+// could get there. False: there is no leaf with that path.
+func (s *Scheduler) Rooms(free *Free, path, user string) ([]Headroom, bool) {
 	q := s.core.Tree.Find(path)
 	if q == nil || !q.Leaf {
 		return nil, false
 	}
-	return s.policy.Rooms(q, user), true
+	return s.policy.Rooms(free, q, user), true
 }
 
 // MayEnter is why AddApplication would refuse the application now by the states of queues and their limits on numbers of applications. It changes nothing.

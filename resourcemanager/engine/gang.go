@@ -409,8 +409,8 @@ func containersOf(rows []yarn.Ask) int {
 	return count
 }
 
-// gangFits is how many containers of what the gang asks for would fit if nobody else had anything, by the sizes of nodes and by the limit of
-// the queue, and the size that it has reckoned with. It is never too low; it is the size of the gang where that asks for nodes of several labels.
+// gangFits is how many containers of what the gang asks for would fit beside its master if nobody else had anything, by the sizes of nodes and by the limit
+// of the queue, and the size that it has reckoned with. It is never too low; it is the size of the gang where that asks for nodes of several labels.
 func (e *Engine) gangFits(g *gang, rows []yarn.Ask) (count int, least yarn.Resource) {
 	most, first := g.size(), -1
 	for i := range rows {
@@ -430,9 +430,18 @@ func (e *Engine) gangFits(g *gang, rows []yarn.Ask) (count int, least yarn.Resou
 		return most, least
 	}
 	label := rows[first].Label
+	var master yarn.Resource
+	var at *node
+	if c := e.byID[g.attempt.masterID]; c != nil && !c.state.Final() {
+		master, at = e.sched.Container(c.ref).Resource, g.attempt.masterNode
+	}
 	for _, n := range e.nodeByRef {
 		if n != nil && n.ref != scheduler.NoNode && (label == "" || n.label == label) {
-			count += e.timesIn(n.total, least, most)
+			room := n.total
+			if n == at {
+				room = room.Sub(master)
+			}
+			count += e.timesIn(room, least, most)
 		}
 	}
 	if len(e.labels.known) == 0 { // or it may have more in partitions that lend their room
@@ -442,18 +451,18 @@ func (e *Engine) gangFits(g *gang, rows []yarn.Ask) (count int, least yarn.Resou
 				room = q.Fair.MaxShare
 			}
 			if !room.IsZero() {
-				count = min(count, e.timesIn(room, least, most))
+				count = min(count, e.timesIn(room.Sub(master), least, most))
 			}
 		}
 	}
 	return min(count, most), least
 }
 
-// timesIn is how often a size fits, at most so often, by the resources that count.
+// timesIn is how often a size fits, at most so often, by the resources that count; 0 where there is less than nothing.
 func (e *Engine) timesIn(room, size yarn.Resource, most int) int {
 	for i := range size {
 		if size[i] > 0 && (i == yarn.Memory || e.set.Dominant || e.set.Fair) {
-			most = int(min(int64(most), room[i]/size[i]))
+			most = int(min(int64(most), max(room[i], 0)/size[i]))
 		}
 	}
 	return most

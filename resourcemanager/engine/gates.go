@@ -256,10 +256,13 @@ func (e *Engine) never(a *application, x *scheduler.Impossible) string {
 	return text + e.told(a, x.Why).sentence()
 }
 
-// Rooms is what the leaf could still get, by partition, or one of its users; none if there is no such leaf.
-func (e *Engine) Rooms(now yarn.Now, path, user string) (out []view.Room) {
+// FreeRoom is what nodes have free now, for Rooms.
+func (e *Engine) FreeRoom() *scheduler.Free { return e.sched.Free() }
+
+// Rooms is what the leaf could still get where so much is free, by partition, or one of its users; none if there is no such leaf.
+func (e *Engine) Rooms(now yarn.Now, free *scheduler.Free, path, user string) (out []view.Room) {
 	e.now = now
-	list, _ := e.sched.Rooms(path, user)
+	list, _ := e.sched.Rooms(free, path, user)
 	for _, r := range list {
 		w := &waiting{Reason: r.Stop, amount: e.amount, queue: path}
 		out = append(out, view.Room{Queue: path, Label: r.Label, Largest: r.Largest, Count: r.Count,

@@ -94,7 +94,11 @@ func (e *Engine) acts(a *application, x scheduler.Act) (text, command string) {
 	case core.Restore:
 		return "the queue " + x.Subject + " comes back into the configuration, and the application is moved there", "yarn application -appId " + a.sub.ID.String() + " -changeQueue " + x.Subject
 	case core.MoveApp:
-		return "the application is moved to a queue such as " + x.Subject, "yarn application -appId " + a.sub.ID.String() + " -changeQueue " + x.Subject
+		command = "yarn application -appId " + a.sub.ID.String() + " -changeQueue " + x.Subject
+		if x.Subject == e.sched.LeafOf(a.ref) {
+			return "the application is moved to its own queue once more, or its user submits another one there", command
+		}
+		return "the application is moved to a queue such as " + x.Subject, command
 	case core.Relax:
 		return "its master lets other nodes do (relaxLocality), or asks for others", ""
 	case core.Unavoid:

@@ -98,7 +98,7 @@ var whys = map[yarn.Code]func(w *waiting) string{
 		return "nodes of " + partition(w.Subject) + " serve the applications of that partition first; this one is of " + partition(w.Detail)
 	},
 	fit.UserUnknown: func(w *waiting) string {
-		return "user " + w.Subject + " had nothing in the queue " + w.Detail + " when it was considered; it is considered again at the next change there"
+		return "the queue " + w.Detail + " did not count user " + w.Subject + " when it considered the application: another one of the user's, which max-parallel-apps held back, has ended or moved"
 	},
 	fit.RoomKept: func(w *waiting) string {
 		return "room is kept for the queue " + w.Detail + ", which is served first: of " + w.amount(w.Limit) + " in the queue " + w.Subject + " " + w.amount(w.Needed) + " used or asked"

@@ -75,7 +75,7 @@ var whyCases = []struct {
 	{yarn.Reason{Code: fit.OtherList, Subject: "gpu", Detail: ""},
 		"nodes of the partition gpu serve the applications of that partition first; this one is of the default partition; yarn.scheduler.capacity.root.default.ordering-policy"},
 	{yarn.Reason{Code: fit.UserUnknown, Subject: "ann", Detail: "root.default"},
-		"user ann had nothing in the queue root.default when it was considered; it is considered again at the next change there"},
+		"the queue root.default did not count user ann when it considered the application: another one of the user's, which max-parallel-apps held back, has ended or moved"},
 	{yarn.Reason{Code: fit.RoomKept, Subject: "root.prod", Detail: "root.prod.a", Needed: mb(768), Limit: mb(512), Key: "a.key"},
 		"room is kept for the queue root.prod.a, which is served first: of 512 MB in the queue root.prod 768 MB used or asked; a.key"},
 	{yarn.Reason{Code: fit.OthersFirst, Subject: "root.default", Detail: "application_1_0002"},

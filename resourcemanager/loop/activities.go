@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -34,13 +35,27 @@ func (l *Loop) Gates(ctx context.Context, id yarn.ApplicationID) (out view.Gates
 	return <-got, nil
 }
 
-// Rooms is what a leaf, or a user there, could still get; see engine.Rooms.
-func (l *Loop) Rooms(ctx context.Context, path, user string) (out []view.Room, err error) {
-	got := make(chan []view.Room, 1)
-	if err := l.aside(ctx, func() { got <- l.cfg.Engine.Rooms(l.cfg.Clock.Now(), path, user) }); err != nil {
-		return nil, err
+// roomLooks is how many looks at nodes, or at rows of them, Rooms takes between two commands; the leaf that reaches it is finished.
+const roomLooks = 20_000
+
+// Rooms is what leaves, or a user there, could still get, by what nodes had free when the question came to the loop; see engine.Rooms.
+func (l *Loop) Rooms(ctx context.Context, leaves []string, user string) ([]view.Room, error) {
+	var free *scheduler.Free
+	var out []view.Room
+	some := func() {
+		if free == nil {
+			free = l.cfg.Engine.FreeRoom()
+		}
+		for from := free.Looks(); len(leaves) > 0 && free.Looks()-from < roomLooks; leaves = leaves[1:] {
+			out = append(out, l.cfg.Engine.Rooms(l.cfg.Clock.Now(), free, leaves[0], user)...)
+		}
 	}
-	return <-got, nil
+	for len(leaves) > 0 {
+		if err := l.aside(ctx, some); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // ObserveWaits looks at some of those who wait; see engine.ObserveWaits.

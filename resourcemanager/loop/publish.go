@@ -48,7 +48,8 @@ func (r *reader) served(v *Views) bool {
 type publication struct {
 	engine.Publication
 	parts  view.Part
-	upTo   moment // what was applied when it began
+	upTo   moment    // what was applied when it began
+	from   time.Time // when that was
 	asked  []*reader
 	begun  bool // a slice of it has been made
 	active bool
@@ -69,6 +70,17 @@ func (l *Loop) Views(ctx context.Context, parts view.Part) (*Views, error) {
 		return nil, err
 	}
 	return l.views.Load(), nil
+}
+
+// Recent returns views that show, in those parts, everything that had been answered or posted that long ago. If those that were published last are older, it
+// returns what Views does.
+func (l *Loop) Recent(ctx context.Context, parts view.Part, age time.Duration) (*Views, error) {
+	if age > 0 {
+		if v := l.views.Load(); v.youngerThan(parts, time.Now().Add(-age)) {
+			return v, nil
+		}
+	}
+	return l.Views(ctx, parts)
 }
 
 // Waiting is how many commands wait to be applied.
@@ -116,7 +128,7 @@ func (l *Loop) wanted() bool {
 	if l.showing.active || len(l.waiting) == 0 || time.Now().Before(l.resume) {
 		return false
 	}
-	p := publication{active: true, upTo: moment{posted: l.posted.Load()}}
+	p := publication{active: true, from: time.Now(), upTo: moment{posted: l.posted.Load()}}
 	for _, r := range l.waiting {
 		p.parts |= r.parts
 		if !r.about.IsZero() && len(p.asked) < maxAsked {
@@ -141,7 +153,7 @@ func (l *Loop) show() {
 	}
 	for i := range l.next.shown {
 		if p.parts&(1<<i) != 0 {
-			l.next.shown[i] = p.upTo
+			l.next.shown[i], l.next.asOf[i] = p.upTo, p.from
 		}
 	}
 	v := l.next.views()

@@ -254,3 +254,39 @@ func BenchmarkPublication(b *testing.B) {
 		}
 	})
 }
+
+// TestRecentViews: who may be told what was so a while ago is served at once, however much has happened since; who may not waits, and so does who asks for a
+// part that is older.
+func TestRecentViews(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, r *rig) {
+		recent := func(parts view.Part, age time.Duration) (*Views, time.Duration) {
+			began := time.Now()
+			v, err := r.l.Recent(t.Context(), parts, age)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return v, time.Since(began)
+		}
+		old := r.read(view.Everything)
+		id := r.submit()
+		time.Sleep(2 * time.Second)
+		if v, took := recent(view.Everything, 3*time.Second); v != old || took != 0 {
+			t.Errorf("views of 2 s ago are not enough, or came after %v", took)
+		}
+		if v, _ := recent(view.Applications, time.Second); v.FindApplication(id) == nil {
+			t.Error("views of 2 s ago were told to who wants those of a second")
+		}
+		young := r.l.Latest()
+		next := r.submit()
+		if v, _ := recent(view.Applications, time.Second); v != young {
+			t.Error("the views that came last are not enough")
+		}
+		if v, _ := recent(view.Applications|view.Nodes, time.Second); v.FindApplication(next) == nil {
+			t.Error("one of the parts was 2 s old, and nothing was published")
+		}
+		last := r.submit()
+		if v, _ := recent(view.Applications, 0); v.FindApplication(last) == nil {
+			t.Error("who allows no age was told what was so before")
+		}
+	})
+}

@@ -4,6 +4,7 @@ import (
 	"iter"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler/queue"
@@ -13,7 +14,8 @@ import (
 // Views are what readers see: each part as it was when it was published last. They are
 // immutable, so readers need no lock and share the slices made from them.
 type Views struct {
-	shown   [parts]moment // up to which moment each part shows what happened
+	shown   [parts]moment    // up to which moment each part shows what happened
+	asOf    [parts]time.Time // when that was
 	apps    list[yarn.ApplicationID, *view.Application]
 	nodes   list[yarn.NodeID, *view.Node]
 	metrics view.Metrics
@@ -31,6 +33,16 @@ const parts = 4
 func (v *Views) shows(p view.Part, m moment) bool {
 	for i, shown := range v.shown {
 		if p&(1<<i) != 0 && !shown.covers(m) {
+			return false
+		}
+	}
+	return true
+}
+
+// youngerThan tells whether these parts show everything that had happened at that time.
+func (v *Views) youngerThan(p view.Part, t time.Time) bool {
+	for i, asOf := range v.asOf {
+		if p&(1<<i) != 0 && asOf.Before(t) {
 			return false
 		}
 	}
@@ -89,6 +101,7 @@ func inUseFirst(l *list[yarn.NodeID, *view.Node]) []*view.Node {
 // loop's goroutine uses them.
 type next struct {
 	shown   [parts]moment
+	asOf    [parts]time.Time
 	apps    draft[yarn.ApplicationID, *view.Application]
 	nodes   draft[yarn.NodeID, *view.Node]
 	metrics view.Metrics
@@ -115,7 +128,7 @@ func (n *next) Queues(q *queue.Snapshot)                { n.queues = q }
 
 // views is a version of these for readers.
 func (n *next) views() *Views {
-	v := &Views{shown: n.shown, apps: n.apps.version(), nodes: n.nodes.version(), metrics: n.metrics, queues: n.queues, labels: n.labels}
+	v := &Views{shown: n.shown, asOf: n.asOf, apps: n.apps.version(), nodes: n.nodes.version(), metrics: n.metrics, queues: n.queues, labels: n.labels}
 	v.allApps = sync.OnceValue(v.apps.all)
 	v.allNodes = sync.OnceValue(func() []*view.Node { return inUseFirst(&v.nodes) })
 	return v

@@ -77,6 +77,9 @@ func (s *Scheduler) outsideWalks(a *app) yarn.Reason {
 	switch {
 	case !a.Running || len(a.Wants.Keys()) == 0:
 		return yarn.Reason{Code: fit.NothingAsked}
+	case s.cutOff(a.queue) != nil:
+		q := s.cutOff(a.queue)
+		return yarn.Reason{Code: fit.QueueRemoved, Subject: q.Path, Key: settingOf(q.Up, "", "queues")}
 	case !a.runnable:
 		return s.parallelReason(a)
 	case s.Books.Count == 0:
@@ -86,9 +89,6 @@ func (s *Scheduler) outsideWalks(a *app) yarn.Reason {
 			return why
 		}
 		return yarn.Reason{Code: fit.NotActivated, Subject: a.queue.Path, Key: settingOf(a.queue, s.Books.Partition(a.wait.Part).Name, masterShare)}
-	case s.cutOff(a.queue) != nil:
-		q := s.cutOff(a.queue)
-		return yarn.Reason{Code: fit.QueueRemoved, Subject: q.Path, Key: settingOf(q.Up, "", "queues")}
 	}
 	return yarn.Reason{}
 }

@@ -21,6 +21,9 @@ func (s *Scheduler) Remedy(ref AppRef, why yarn.Reason) core.Remedy {
 	case fit.AMLimit:
 		why.Needed = why.Needed.Add(s.aheadInLine(a, ""))
 		r := s.LackOf(why)
+		for t := range r.Free { // the first in line is admitted as soon as no master is left, whatever the limit
+			r.Free[t] = min(r.Free[t], max(why.Needed[t]-a.wait.Size[t], 0))
+		}
 		r.Settings, r.Holders = s.moreForMasters(a, why), s.masters(a, "")
 		return r
 	case fit.UserAMLimit:
@@ -47,6 +50,9 @@ func (s *Scheduler) Remedy(ref AppRef, why yarn.Reason) core.Remedy {
 	case fit.OtherList:
 		return core.Remedy{Act: s.MoreNodes(why.Subject, a.Label, a.wait.Size), Settings: []core.Setting{{Name: settingOf(a.queue, "", "ordering-policy"), Value: "fifo"}}}
 	case fit.UserUnknown:
+		if leafOf(a.queue).Named(a.User) == nil { // the leaf counts the user again when an application of the user's comes
+			return core.Remedy{Act: core.Act{Do: core.MoveApp, Subject: a.queue.Path}}
+		}
 		return core.Remedy{Act: core.Act{Do: core.Refresh}}
 	case fit.RoomKept:
 		r := core.Remedy{Act: core.Act{Do: core.Others, Subject: why.Detail}}

@@ -8,9 +8,9 @@ import (
 )
 
 // Rooms is what a leaf could still get, by partition, or one of its users; see the facade. The limit of a user may be passed by the last container.
-func (s *Scheduler) Rooms(of *queue.Queue, user string) []core.Headroom {
+func (s *Scheduler) Rooms(free *core.Free, of *queue.Queue, user string) []core.Headroom {
 	q := queueOf(of)
-	return s.Core.Rooms(of, func(p part) (out []core.Ceiling) {
+	return s.Core.Rooms(free, of, func(p part) (out []core.Ceiling) {
 		label := s.Books.Partition(p).Name
 		for at := range upwards(q) {
 			code := fit.ParentLimit

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -85,7 +86,7 @@ func TestRoomsAreThere(t *testing.T) {
 			return
 		}
 		q := s.tree.ByPath(leaf)
-		room := s.Rooms(&q.Queue, user)[0]
+		room := s.Rooms(s.Free(), &q.Queue, user)[0]
 		size := room.Largest
 		if room.Count == 0 {
 			size = s.Min
@@ -126,4 +127,63 @@ func (s *Scheduler) stops(q *Queue, user string, size resource, by yarn.Reason) 
 		}
 	}
 	return by.Code == fit.NothingFree
+}
+
+// manyLeaves is a cluster of so many leaves, nodes and sizes of nodes; some have containers in every leaf of the first ones.
+func manyLeaves(t testing.TB, leaves, nodes, sizes int) (s *Scheduler, paths []string) {
+	var names []string
+	props := []config.Property{{Name: config.Prefix + "maximum-am-resource-percent", Value: "1"}, {Name: config.Prefix + "root.queues"}}
+	for i := range leaves {
+		names = append(names, fmt.Sprint("q", i))
+		paths = append(paths, "root."+names[i])
+		props = append(props, config.Property{Name: config.Prefix + paths[i] + ".capacity", Value: fmt.Sprint(100 / float64(leaves))},
+			config.Property{Name: config.Prefix + paths[i] + ".maximum-capacity", Value: fmt.Sprint(min(100, 1+i))})
+	}
+	props[1].Value = strings.Join(names, ",")
+	cfg, _, err := config.Parse(props, config.Cluster{MinAllocation: yarn.NewResource(1024, 1), MaxAllocation: yarn.NewResource(8192, 8)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err = New(cfg.Capacity); err != nil {
+		t.Fatal(err)
+	}
+	for i := range nodes {
+		s.AddNode(cluster.Node{ID: yarn.NodeID{Host: fmt.Sprint("h", i), Port: 1}, Total: yarn.NewResource(16384+int64(i%sizes), 16)})
+	}
+	return s, paths
+}
+
+// TestRoomsLookOnce: the headrooms of many leaves look at each node once, and then at the different amounts that nodes have free; what they find is what each
+// leaf would find by itself.
+func TestRoomsLookOnce(t *testing.T) {
+	const leaves, nodes, sizes = 200, 10_000, 4
+	s, paths := manyLeaves(t, leaves, nodes, sizes)
+	free := s.Free()
+	for _, path := range paths {
+		q := &s.tree.ByPath(path).Queue
+		if got, want := s.Rooms(free, q, "ann"), s.Rooms(s.Free(), q, "ann"); len(got) != 1 || got[0].Count == 0 || !slices.Equal(got, want) {
+			t.Fatalf("%s: %+v, by itself %+v", path, got, want)
+		}
+	}
+	if most := nodes + 4*sizes; free.Looks() > most { // the largest container, or the one that the smallest leaf has room for, each looked for and counted
+		t.Errorf("%d looks for %d leaves and %d nodes", free.Looks(), leaves, nodes)
+	}
+}
+
+// BenchmarkRooms asks for the headroom of 200 leaves of 10,000 nodes, all of which have as much free, or each another amount.
+func BenchmarkRooms(b *testing.B) {
+	for _, sizes := range []int{1, 10_000} {
+		s, paths := manyLeaves(b, 200, 10_000, sizes)
+		b.Run(fmt.Sprint(sizes, " sizes of nodes"), func(b *testing.B) {
+			looks := 0
+			for range b.N {
+				free := s.Free()
+				for _, path := range paths {
+					s.Rooms(free, &s.tree.ByPath(path).Queue, "ann")
+				}
+				looks += free.Looks()
+			}
+			b.ReportMetric(float64(looks)/float64(b.N), "looks/op")
+		})
+	}
 }

@@ -115,6 +115,10 @@ func (c *Common) Properties() []Property {
 // list of queues above it.
 func (c *Common) Origin(name string) string { return c.settings.origin(name) }
 
+// Governing is the property that decides what the one of that name is: itself or, where it is not set, the queue's for all partitions or that for all queues.
+// False: its default does.
+func (c *Common) Governing(name string) (Property, bool) { return c.settings.governing(name) }
+
 // Way is the settings of the configured queues on the way to that path, the root first.
 // It ends early at one that is not configured.
 func (c *Config) Way(path string) []*queue.Settings {

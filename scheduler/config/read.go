@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -44,6 +45,29 @@ func (s *settings) origin(key string) string {
 		rest = rest[:i]
 	}
 	return p.Origin
+}
+
+// governing is the property that is in force for that name; see Common.Governing.
+func (s *settings) governing(name string) (Property, bool) {
+	p, ok := s.values[name]
+	rest, within := strings.CutPrefix(name, Prefix+queue.Root)
+	last := rest[strings.LastIndexByte(rest, '.')+1:]
+	if ok || !within {
+		return p, ok
+	}
+	switch last {
+	case "maximum-am-resource-percent":
+		if path, _, labelled := strings.Cut(name, ".accessible-node-labels."); labelled {
+			if p, ok = s.values[path+"."+last]; ok {
+				return p, true
+			}
+		}
+	case "minimum-user-limit-percent", "user-limit-factor", "max-parallel-apps":
+	default:
+		return p, false
+	}
+	p, ok = s.values[Prefix+last]
+	return p, ok
 }
 
 // sorted is the names of all properties in order.

@@ -23,13 +23,66 @@ type Ceiling struct {
 	Why         yarn.Reason // what it is; its amounts are filled in
 }
 
+// Free is what nodes have free for new containers, by partition, as it was when it was gathered. Nodes with the same amount are one row, and what was found
+// out for one size of container is kept, so that the next queue with room for that size does not look at the rows again.
+type Free struct {
+	parts []freePart
+	looks int // at nodes, and at rows
+}
+
+type freePart struct {
+	nodes   int // of the partition, whether they take containers or not
+	rows    []freeRow
+	largest map[resource]resource // by what a queue has left
+	fits    map[resource]fits     // by the size of a container
+}
+
+type freeRow struct {
+	amount resource
+	nodes  int64
+}
+
+// fits is how many containers of a size fit on the nodes, and the largest amount that one of them has left then.
+type fits struct {
+	count int64
+	left  resource
+}
+
+// Free gathers what nodes have free: one look at each.
+func (s *Core) Free() *Free {
+	f := &Free{parts: make([]freePart, s.Books.Partitions())}
+	at := make([]map[resource]int, len(f.parts))
+	for p := range f.parts {
+		f.parts[p] = freePart{nodes: s.Books.Partition(part(p)).Nodes, largest: map[resource]resource{}, fits: map[resource]fits{}}
+		at[p] = map[resource]int{}
+	}
+	for i := range s.Books.NodeSlots() {
+		f.looks++
+		n := s.Books.Node(NodeRef(i))
+		if !n.Member || !n.Accepting || n.Reserved >= 0 {
+			continue
+		}
+		in, amount := &f.parts[n.Part], n.Free()
+		row, ok := at[n.Part][amount]
+		if !ok {
+			row = len(in.rows)
+			in.rows, at[n.Part][amount] = append(in.rows, freeRow{amount: amount}), row
+		}
+		in.rows[row].nodes++
+	}
+	return f
+}
+
+// Looks is how many nodes and rows of nodes have been looked at.
+func (f *Free) Looks() int { return f.looks }
+
 // Rooms are what a queue could still get, by partition; see the facade.
-func (s *Core) Rooms(q *queue.Queue, ceilings func(part) []Ceiling) (out []Headroom) {
+func (s *Core) Rooms(f *Free, q *queue.Queue, ceilings func(part) []Ceiling) (out []Headroom) {
 	most := s.MaximumFor(q)
-	for p := range s.Books.Partitions() {
-		if at := s.Books.Partition(part(p)); at.Nodes > 0 && q.MayUse(at.Name) {
-			r := s.room(part(p), most, ceilings(part(p)))
-			r.Label = at.Name
+	for p := range f.parts {
+		if name := s.Books.Partition(part(p)).Name; f.parts[p].nodes > 0 && q.MayUse(name) {
+			r := s.room(f, part(p), most, ceilings(part(p)))
+			r.Label = name
 			out = append(out, r)
 		}
 	}
@@ -37,7 +90,7 @@ func (s *Core) Rooms(q *queue.Queue, ceilings func(part) []Ceiling) (out []Headr
 }
 
 // room finds the largest container within the ceilings and on the nodes of a partition, and how many there may be.
-func (s *Core) room(p part, most resource, ceilings []Ceiling) (r Headroom) {
+func (s *Core) room(f *Free, p part, most resource, ceilings []Ceiling) (r Headroom) {
 	left := most
 	for i := range ceilings {
 		c := &ceilings[i]
@@ -49,22 +102,7 @@ func (s *Core) room(p part, most resource, ceilings []Ceiling) (r Headroom) {
 			left[t] = min(left[t], max(over, 0))
 		}
 	}
-	var free []resource
-	for i := range s.Books.NodeSlots() {
-		n := s.Books.Node(NodeRef(i))
-		if !n.Member || !n.Accepting || n.Part != p || n.Reserved >= 0 {
-			continue
-		}
-		room := n.Free()
-		free = append(free, room)
-		for t := range s.cluster.Types {
-			room[t] = min(room[t], left[t])
-		}
-		s.asContainer(&room)
-		if !room.IsZero() && (r.Largest.IsZero() || s.Calc.More(&s.Books.Total, &room, &r.Largest)) {
-			r.Largest = room
-		}
-	}
+	r.Largest = s.largestIn(f, p, left)
 	size := r.Largest
 	if size.IsZero() {
 		size = s.Min
@@ -80,20 +118,9 @@ func (s *Core) room(p part, most resource, ceilings []Ceiling) (r Headroom) {
 			}
 		}
 	}
-	onNodes, largest := int64(0), resource{}
-	for i := range free {
-		n := s.timesIn(&free[i], &size)
-		onNodes += n
-		for t := range size { // what is left there
-			free[i][t] -= n * size[t]
-		}
-		if i == 0 || s.Calc.More(&s.Books.Total, &free[i], &largest) {
-			largest = free[i]
-		}
-	}
-	if onNodes <= r.Count {
-		r.Count = onNodes
-		r.Stop = yarn.Reason{Code: fit.NothingFree, Subject: s.Books.Partition(p).Name, Needed: size, Limit: largest}
+	if on := s.fitsIn(f, p, size); on.count <= r.Count {
+		r.Count = on.count
+		r.Stop = yarn.Reason{Code: fit.NothingFree, Subject: s.Books.Partition(p).Name, Needed: size, Limit: on.left}
 	}
 	if r.Largest.IsZero() {
 		r.Count = 0
@@ -101,8 +128,53 @@ func (s *Core) room(p part, most resource, ceilings []Ceiling) (r Headroom) {
 	return r
 }
 
-// asContainer makes an amount the size of a container that is no larger; zero where it is less than the least one.
-func (s *Core) asContainer(r *resource) {
+// largestIn is the largest container that a node of the partition has room for, of no more than what a queue has left; zero if there is none.
+func (s *Core) largestIn(f *Free, p part, left resource) (most resource) {
+	in := &f.parts[p]
+	if !s.asContainer(&left) { // what is less by less than a step makes no difference
+		return most
+	}
+	if known, ok := in.largest[left]; ok {
+		return known
+	}
+	for i := range in.rows {
+		f.looks++
+		room := in.rows[i].amount
+		for t := range s.cluster.Types {
+			room[t] = min(room[t], left[t])
+		}
+		if s.asContainer(&room) && (most.IsZero() || s.Calc.More(&s.Books.Total, &room, &most)) {
+			most = room
+		}
+	}
+	in.largest[left] = most
+	return most
+}
+
+// fitsIn is how many containers of that size fit on the nodes of the partition.
+func (s *Core) fitsIn(f *Free, p part, size resource) (on fits) {
+	in := &f.parts[p]
+	if known, ok := in.fits[size]; ok {
+		return known
+	}
+	for i := range in.rows {
+		f.looks++
+		rest := in.rows[i].amount
+		n := s.timesIn(&rest, &size)
+		on.count += n * in.rows[i].nodes
+		for t := range size { // what is left there
+			rest[t] -= n * size[t]
+		}
+		if i == 0 || s.Calc.More(&s.Books.Total, &rest, &on.left) {
+			on.left = rest
+		}
+	}
+	in.fits[size] = on
+	return on
+}
+
+// asContainer makes an amount the size of a container that is no larger; false where it is less than the least one.
+func (s *Core) asContainer(r *resource) bool {
 	if !s.Calc.Dominant {
 		r[yarn.VCores] = s.Min[yarn.VCores]
 		for t := 2; t < len(r); t++ {
@@ -114,10 +186,10 @@ func (s *Core) asContainer(r *resource) {
 			r[t] -= r[t] % step
 		}
 		if r[t] < s.Min[t] || r[t] < 0 {
-			*r = resource{}
-			return
+			return false
 		}
 	}
+	return !r.IsZero()
 }
 
 // counts tells whether a type of resource counts in limits.

@@ -169,8 +169,8 @@ func (s *Scheduler) Line(ref cluster.AppRef) (l core.Line) {
 }
 
 // Rooms is what a leaf could still get; see the facade. Users have no limits on amounts.
-func (s *Scheduler) Rooms(of *queue.Queue, _ string) []core.Headroom {
-	return s.Core.Rooms(of, func(cluster.Part) (out []core.Ceiling) {
+func (s *Scheduler) Rooms(free *core.Free, of *queue.Queue, _ string) []core.Headroom {
+	return s.Core.Rooms(free, of, func(cluster.Part) (out []core.Ceiling) {
 		for q := queueOf(of); q != nil; q = q.up {
 			out = append(out, core.Ceiling{Used: s.used(q), Limit: q.max, Why: yarn.Reason{Code: limitCode(q), Subject: q.Path, Key: keyMax}})
 		}

@@ -24,6 +24,6 @@ func (s *Scheduler) Line(ref cluster.AppRef) (l core.Line) {
 }
 
 // Rooms is what could still be placed; see the facade. There is no limit but the nodes.
-func (s *Scheduler) Rooms(of *queue.Queue, _ string) []core.Headroom {
-	return s.Core.Rooms(of, func(cluster.Part) []core.Ceiling { return nil })
+func (s *Scheduler) Rooms(free *core.Free, of *queue.Queue, _ string) []core.Headroom {
+	return s.Core.Rooms(free, of, func(cluster.Part) []core.Ceiling { return nil })
 }

@@ -214,6 +214,34 @@ ask x 1 1024x1
 ` + strings.Replace(capacityHead, "root.a.user-limit-factor=10\n", "", 1) + `root.state=STOPPED
 root.a.queues=k
 root.a.k.capacity=100`},
+	{name: "queue that is gone, and a limit above it", app: "y", code: fit.QueueRemoved, want: "move-application root.b", setup: capacityHead + `root.max-parallel-apps=1
+
+node h1 8192x8
+
+app x user=ann queue=b
+
+beat h1
+
+app y user=bob queue=a
+
+end x
+
+` + capacityHead + `root.a.state=STOPPED
+root.max-parallel-apps=1
+
+` + capacityHead + `root.a.state=STOPPED
+root.a.queues=k
+root.a.k.capacity=100
+root.max-parallel-apps=1`},
+	{name: "user whom the queue has forgotten", app: "x", code: fit.UserUnknown, want: "move-application root.b", setup: capacityHead + `max-parallel-apps=1
+
+node h1 4096x8
+
+app x user=ann queue=b
+
+app y user=ann queue=b
+
+end y`},
 	{name: "list of others", app: "x", code: fit.OtherList, want: "root.a.ordering-policy=fifo", setup: strings.Replace(capacityHead, "max=8192x8", "max=8192x8 labels=p?", 1) + `root.accessible-node-labels.p.capacity=100
 root.a.accessible-node-labels=p
 root.b.accessible-node-labels=p
@@ -641,15 +669,14 @@ app x user=ann queue=default`},
 // elsewhere are the codes of which no case is here, and why not.
 var elsewhere = map[yarn.Code]string{
 	fit.NothingAsked:    "it waits for nothing",
-	fit.NotActivated:    "the state passes within one call; TestWhoWaitsKnowsWhy of capacity",
-	fit.HeldBack:        "as in Apache, in states that are drawn; TestWhoWaitsKnowsWhy of capacity",
-	fit.UserUnknown:     "as in Apache, in states that are drawn; TestWhoWaitsKnowsWhy of capacity",
+	fit.NotActivated:    "the state passes within one call; TestWhoWaitsKnowsWhy of capacity holds it against the state, should it be drawn",
+	fit.HeldBack:        "no play comes to it: each end, move and refresh lets those run who may; TestWhoWaitsKnowsWhy of both policies holds it against the state, should it be drawn",
 	fit.NothingFree:     "of headrooms",
 	fit.PreemptionWaits: "resourcemanager/engine TestPreemptionIsAGate",
-	fit.NoNodeQueue:     "of opportunistic containers, in resourcemanager/engine",
+	fit.NoNodeQueue:     "of opportunistic containers: resourcemanager/engine TestChangesThatGatesOfTheEngineName",
 	fit.NodeQueuesFull:  "likewise",
 	fit.NextCall:        "likewise",
-	fit.GangGathers:     "of gangs, in resourcemanager/engine",
+	fit.GangGathers:     "of gangs, likewise",
 	fit.GangSmall:       "likewise",
 	fit.GangRests:       "likewise",
 	fit.GangInLine:      "likewise",

@@ -20,7 +20,8 @@ import (
 // other error is shown as 503.
 type Source interface {
 	// Cluster returns those parts of the views, which show everything that was
-	// answered before the call. The other parts are zero.
+	// answered before the call, or had been as long ago as Age of the context
+	// allows. The other parts are zero. The same holds for Application and Newest.
 	Cluster(context.Context, view.Part) (*view.Cluster, error)
 	// Application is one application. The error is of kind NotFound when there
 	// is none with that id.
@@ -41,8 +42,8 @@ type Source interface {
 	Preemptions(ctx context.Context, queue string, app yarn.ApplicationID, most int) ([]view.Preemption, error)
 	// Gates are the reasons why the application gets nothing now of what it asks for, and what would help; none where it asks for nothing.
 	Gates(context.Context, yarn.ApplicationID) (view.Gates, error)
-	// Rooms is what the leaf with that path, or a user there, could still get, by partition; none if there is no such leaf.
-	Rooms(ctx context.Context, path, user string) ([]view.Room, error)
+	// Rooms is what the leaves with these paths, or a user there, could still get, by partition; none of a leaf that is not there.
+	Rooms(ctx context.Context, leaves []string, user string) ([]view.Room, error)
 	// Waits is how long applications have waited since this ResourceManager became active, by queue, user and cause.
 	Waits(context.Context) ([]view.Wait, error)
 	// NodeActivities are what an offer of the node would do now, one entry for each walk; none if the scheduler does not have the node.

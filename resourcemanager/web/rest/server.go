@@ -158,7 +158,11 @@ func Routes(c Config) []Route {
 		if row.path == "/scheduler-conf/apply" || row.path == "/scheduler-conf/plan" {
 			most = answer.MaxLargeBody
 		}
-		routes = append(routes, Route{row.method, Prefix + row.path, answer.ServeUpTo(s.Log, most, row.do)})
+		do := row.do
+		if row.method == http.MethodGet {
+			do = func(r *http.Request) (*answer.Response, error) { return row.do(access.WithAge(r)) }
+		}
+		routes = append(routes, Route{row.method, Prefix + row.path, answer.ServeUpTo(s.Log, most, do)})
 	}
 	return append(routes, Route{"GET", Prefix + "/events", s.events})
 }

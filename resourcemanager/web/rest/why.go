@@ -149,17 +149,21 @@ func (s *server) headroom(r *http.Request) (*answer.Response, error) {
 	default:
 		return nil, answer.Errorf(answer.Unavailable, "the headroom of queues is being computed for another request; try again")
 	}
-	var out tree.List
+	var paths []string
+	states := map[string]string{}
 	for _, at := range leaves[:min(len(leaves), mostRooms)] {
-		rooms, err := s.Source.Rooms(r.Context(), at.Path, user)
-		if err != nil {
-			return nil, err
-		}
-		for i := range rooms {
-			x := &rooms[i]
-			out = append(out, tree.New().Add("queue", x.Queue).Add("partition", x.Label).Add("state", at.State.String()).
-				Add("largest", memoryAndCores(&x.Largest)).Add("containers", x.Count).Add("stop", gateObject(&x.Stop)))
-		}
+		paths = append(paths, at.Path)
+		states[at.Path] = at.State.String()
+	}
+	rooms, err := s.Source.Rooms(r.Context(), paths, user)
+	if err != nil {
+		return nil, err
+	}
+	var out tree.List
+	for i := range rooms {
+		x := &rooms[i]
+		out = append(out, tree.New().Add("queue", x.Queue).Add("partition", x.Label).Add("state", states[x.Queue]).
+			Add("largest", memoryAndCores(&x.Largest)).Add("containers", x.Count).Add("stop", gateObject(&x.Stop)))
 	}
 	return answer.Wrapped("headroom", tree.New().AddIf(user != "", "user", user).Add("queues", len(leaves)).AddIf(len(leaves) > mostRooms, "cut", true).Add("room", out)), nil
 }

@@ -121,13 +121,13 @@ type computing struct {
 	calls     int
 }
 
-func (c *computing) Rooms(ctx context.Context, path, user string) ([]view.Room, error) {
+func (c *computing) Rooms(ctx context.Context, leaves []string, user string) ([]view.Room, error) {
 	c.calls++
 	if do := c.meanwhile; do != nil {
 		c.meanwhile = nil
 		do()
 	}
-	return c.Source.Rooms(ctx, path, user)
+	return c.Source.Rooms(ctx, leaves, user)
 }
 
 // TestHeadroomOneAtATime: while headroom is computed for one request, others are turned away and compute nothing.

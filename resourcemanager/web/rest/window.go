@@ -132,10 +132,10 @@ func (s *server) appList(r *http.Request) (*answer.Response, error) {
 		return nil, err
 	}
 	caller, waiting := webgate.From(r.Context()), q.Get("waiting") == "true"
-	matching := []*view.Application{}
+	matching := make([]*view.Application, 0, len(c.Applications))
 	for i := len(c.Applications) - 1; i >= 0; i-- { // by id: the newest first
 		a := c.Applications[i]
-		if (!waiting || a.Waits()) && f.matches(a) && w.contains(a.ID.String(), a.Name, a.User, a.Queue) && (!s.FilterByUser || s.Source.MayView(caller, a)) {
+		if (!waiting || a.Waits()) && f.matches(a) && (w.text == "" || w.contains(a.ID.String(), a.Name, a.User, a.Queue)) && (!s.FilterByUser || s.Source.MayView(caller, a)) {
 			matching = append(matching, a)
 		}
 	}
@@ -224,7 +224,7 @@ func (s *server) wantedNodes(r *http.Request, w *window) (all, wanted []*view.No
 	}
 	label := r.URL.Query().Get("label")
 	for _, n := range c.Nodes {
-		if (len(states) == 0 || slices.Contains(states, n.State)) && (label == "" || slices.Contains(n.Labels, label)) && w.contains(n.ID.String(), n.Rack, n.HealthReport) {
+		if (len(states) == 0 || slices.Contains(states, n.State)) && (label == "" || slices.Contains(n.Labels, label)) && (w.text == "" || w.contains(n.ID.String(), n.Rack, n.HealthReport)) {
 			wanted = append(wanted, n)
 		}
 	}

@@ -116,10 +116,10 @@ func (s *Source) Gates(context.Context, yarn.ApplicationID) (view.Gates, error) 
 	return s.Gated, s.Err
 }
 
-// Rooms are those of Left that are the queue's.
-func (s *Source) Rooms(_ context.Context, path, _ string) (out []view.Room, err error) {
+// Rooms are those of Left that are of these queues.
+func (s *Source) Rooms(_ context.Context, leaves []string, _ string) (out []view.Room, err error) {
 	for _, r := range s.Left {
-		if r.Queue == path {
+		if slices.Contains(leaves, r.Queue) {
 			out = append(out, r)
 		}
 	}

@@ -9,8 +9,16 @@ export class Failure extends Error {
   constructor(readonly status: number, message: string) { super(message); }
 }
 
+/** How old answers may be, in seconds, but never older than the last change that was made here. The server has one ready then, and need not make one first. */
+const mostAge = 3;
+let changedAt = -Infinity, eventAt = -Infinity, missed = () => {};
+const secondsSince = (t: number) => Math.floor((performance.now() - t) / 1000);
+
 async function request(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<unknown> {
   let answer: Response;
+  const age = Math.min(mostAge, secondsSince(changedAt));
+  if (method !== "GET") changedAt = Infinity; // until it is answered
+  else if (age > 0) headers = { ...headers, "Cache-Control": `max-age=${age}` };
   try {
     answer = await fetch(path.startsWith("/") ? path : `${base}/${path}`, {
       method, headers: { Accept: "application/json", "X-XSRF-Header": "ui", ...(body === undefined ? {} : { "Content-Type": "application/json" }), ...headers },
@@ -18,7 +26,10 @@ async function request(method: string, path: string, body?: unknown, headers: Re
     });
   } catch {
     throw new Failure(0, "The ResourceManager does not answer. This page asks again by itself.");
+  } finally {
+    if (method !== "GET") changedAt = performance.now();
   }
+  if (method === "GET" && secondsSince(eventAt) <= age) missed(); // what is told may be from before the event
   if (answer.type === "opaqueredirect") throw new Failure(307, "This ResourceManager is a standby now. Load the page again: it leads to the active one.");
   const text = await answer.text();
   let parsed: any = text;
@@ -55,6 +66,7 @@ export function useEvents() {
   useEffect(() => {
     let source: EventSource | undefined, timer: number | undefined, again: number | undefined, ended = false;
     const changed = () => { timer ??= window.setTimeout(() => { timer = undefined; void client.invalidateQueries(); }, 2000); };
+    missed = () => { if (source) changed(); };
     const close = () => { window.clearTimeout(again); source?.close(); source = undefined; setLive(false); };
     const open = async () => {
       const there = await fetch(`${base}/events`, { method: "HEAD", headers: { Accept: "text/event-stream" }, redirect: "manual" }).then((r) => r.ok, () => false);
@@ -62,7 +74,7 @@ export function useEvents() {
       source = new EventSource(`${base}/events`);
       source.onopen = () => { setLive(true); changed(); };
       source.onerror = () => { close(); again = window.setTimeout(seen, pause); }; // not by itself: it would follow a standby to another address
-      source.onmessage = changed;
+      source.onmessage = () => { eventAt = performance.now(); changed(); };
     };
     const seen = () => { if (document.hidden) close(); else void open(); };
     seen();

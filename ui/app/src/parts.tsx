@@ -1,7 +1,7 @@
 // Building blocks of the pages.
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useQueries, useQueryClient } from "@tanstack/react-query";
-import { createContext, useContext, useEffect, useId, useRef, useState, type ReactNode } from "react";
+import { createContext, memo, useCallback, useContext, useEffect, useId, useRef, useState, type ReactNode } from "react";
 import { Button, Dialog, Heading, Input, Label, Modal, ModalOverlay, TextField } from "react-aria-components";
 import { amount, Failure, get, go, list, percent, queryOf, setQuery, useLive, usePlace, visible, visibleLines } from "./lib";
 import type { Queue, Res } from "./queues";
@@ -111,6 +111,16 @@ export function Table({ label, heads, rows, empty }: { label: string; heads: Rea
 export interface Column<R> { key: string; title: string; sort?: string; width: string; number?: boolean; cell: (row: R) => ReactNode }
 const rowsPerPage = 100, rowHeight = 30;
 
+/** A row of a long list; it is made anew only when what it shows has changed. */
+const Row = memo(function Row({ row, index, start, chosen, choose, name, columns, template }: {
+  row: unknown; index: number; start: number; chosen?: boolean; choose?: (key: string, on: boolean) => void; name: string; columns: Column<any>[]; template: string;
+}) {
+  return <div role="row" aria-rowindex={index + 2} className={`grid-row${chosen ? " chosen" : ""}`} style={{ gridTemplateColumns: template, transform: `translateY(${start}px)`, height: rowHeight }}>
+    {choose && <span role="cell">{row !== undefined && <input type="checkbox" aria-label={`Choose ${name}`} checked={!!chosen} onChange={(e) => choose(name, e.target.checked)} />}</span>}
+    {columns.map((c) => <span key={c.key} role="cell" className={c.number ? "n" : ""}>{row === undefined ? "…" : c.cell(row)}</span>)}
+  </div>;
+});
+
 /** A long list: the server filters, sorts and cuts it; rows that are not seen are not there. */
 export function Window<R>({ label, path, root, item, columns, keyOf, filters, onCount, selected, onSelect, minWidth }: {
   label: string; path: string; root: string; item: string; columns: Column<R>[]; keyOf: (r: R) => string; filters: Record<string, string>;
@@ -134,7 +144,14 @@ export function Window<R>({ label, path, root, item, columns, keyOf, filters, on
   useEffect(() => { if (matching !== undefined && total !== undefined) { setKnown({ matching, total }); onCount?.(matching, total); } }, [matching, total]);
   const error = answers.find((a) => a.error)?.error as Failure | undefined;
   const template = (onSelect ? "2rem " : "") + columns.map((c) => c.width).join(" ");
-  const choose = (c: Column<R>) => {
+  const selection = useRef({ selected, onSelect });
+  useEffect(() => { selection.current = { selected, onSelect }; });
+  const choose = useCallback((key: string, on: boolean) => {
+    const next = new Set(selection.current.selected);
+    if (on) next.add(key); else next.delete(key);
+    selection.current.onSelect?.(next);
+  }, []);
+  const sortBy = (c: Column<R>) => {
     if (!c.sort) return;
     const down = sort === c.sort && order !== "desc";
     setQuery({ sort: c.sort, order: down ? "desc" : "asc" });
@@ -147,19 +164,14 @@ export function Window<R>({ label, path, root, item, columns, keyOf, filters, on
         <div role="rowgroup" className="grid-head"><div role="row" aria-rowindex={1} className="grid-row" style={{ gridTemplateColumns: template }}>
           {onSelect && <span role="columnheader"><span className="hidden">Chosen</span></span>}
           {columns.map((c) => <span key={c.key} role="columnheader" className={c.number ? "n" : ""} aria-sort={c.sort && c.sort === sort ? (order === "desc" ? "descending" : "ascending") : undefined}>
-            {c.sort ? <button type="button" className="sort" onClick={() => choose(c)}>{c.title}{c.sort === sort && <span aria-hidden="true">{order === "desc" ? " ▾" : " ▴"}</span>}</button> : c.title}
+            {c.sort ? <button type="button" className="sort" onClick={() => sortBy(c)}>{c.title}{c.sort === sort && <span aria-hidden="true">{order === "desc" ? " ▾" : " ▴"}</span>}</button> : c.title}
           </span>)}
         </div></div>
         <div role="rowgroup" className="grid-body" style={{ height: rows.getTotalSize() }}>
           {seen.map((v) => {
             const row = list<R>((byPage.get(Math.floor(v.index / rowsPerPage))?.data as any)?.[root]?.[item])[v.index % rowsPerPage];
             const key = row === undefined ? "" : keyOf(row);
-            return <div key={v.key} role="row" aria-rowindex={v.index + 2} className={`grid-row${selected?.has(key) ? " chosen" : ""}`} style={{ gridTemplateColumns: template, transform: `translateY(${v.start}px)`, height: rowHeight }}>
-              {onSelect && <span role="cell">{row !== undefined && <input type="checkbox" aria-label={`Choose ${key}`} checked={selected!.has(key)} onChange={(e) => {
-                const next = new Set(selected); if (e.target.checked) next.add(key); else next.delete(key); onSelect(next);
-              }} />}</span>}
-              {columns.map((c) => <span key={c.key} role="cell" className={c.number ? "n" : ""}>{row === undefined ? "…" : c.cell(row)}</span>)}
-            </div>;
+            return <Row key={v.key} row={row} index={v.index} start={v.start} chosen={selected?.has(key)} choose={onSelect && choose} name={key} columns={columns} template={template} />;
           })}
         </div>
       </div>

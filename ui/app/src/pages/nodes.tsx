@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { memo, useCallback, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { ago, change, count, duration, list, memory, moment, part, percent, queryOf, safe, useGet, usePlace, visible } from "../lib";
 import { Refresh } from "./refresh";
 import { A, Action, Card, Choice, Facts, Field, Lines, Meter, Note, Page, Search, State, T, Table, useMay, Wait, Window, type Column } from "../parts";
@@ -29,7 +29,7 @@ export function Nodes() {
   return <Page title="Nodes" light="/cluster/nodes" aside={<><span className="quiet" role="status">{n && (n[0] === n[1] ? `${count(n[1])} in all` : `${count(n[0])} of ${count(n[1])}`)}</span><Refresh what="nodes" /></>}>
     <div className="filters"><Search name="q" label="Node, rack or health" /><Choice name="states" label="State" options={states} /><Search name="label" label="Label" />
       {may && <Drain nodes={[...chosen]} done={() => setChosen(new Set())} />}</div>
-    <Heat filters={filters} />
+    <Heat {...filters} />
     <Window label="Nodes" path="node-list" root="nodeList" item="node" columns={columns} minWidth="96rem" keyOf={(x: any) => x.id} filters={filters} onCount={(a, b) => setN([a, b])} selected={may ? chosen : undefined} onSelect={may ? setChosen : undefined} />
     <p className="quiet">The upper line of a bar is what is allocated, the lower one what is really used.</p>
   </Page>;
@@ -37,22 +37,51 @@ export function Nodes() {
 
 const measures: [string, string][] = [["memory", "Memory allocated"], ["vcores", "VCores allocated"], ["memoryUse", "Memory really used"], ["cpuUse", "CPU really used"]];
 
-function Heat({ filters }: { filters: Record<string, string> }) {
-  const q = useGet<{ nodeMap: any }>(`node-map${queryOf({ q: filters.q, states: filters.states, label: filters.label, cells: 800 })}`);
+const pitch = 16, side = 14; // pixels of a cell of the map, with and without the gap
+
+/** The map is one path for each tenth, so that thousands of cells cost a dozen elements; and it is drawn again only when what it shows changes. */
+const Heat = memo(function Heat({ q: text, states, label }: { q: string; states: string; label: string }) {
+  const q = useGet<{ nodeMap: any }>(`node-map${queryOf({ q: text, states, label, cells: 800 })}`);
   const [by, setBy] = useState("memory");
   const [over, setOver] = useState<any>();
-  const cells = list<any>(q.data?.nodeMap.cell);
+  const room = useRef<HTMLDivElement>(null);
+  const [columns, setColumns] = useState(60);
+  useLayoutEffect(() => {
+    const measure = () => setColumns(Math.max(1, Math.floor((room.current!.clientWidth + pitch - side) / pitch)));
+    measure();
+    const watch = new ResizeObserver(measure);
+    watch.observe(room.current!);
+    return () => watch.disconnect();
+  }, []);
+  const cells = useMemo(() => list<any>(q.data?.nodeMap.cell), [q.data]);
   const each = q.data?.nodeMap.nodesPerCell ?? 1;
   const name = measures.find(([m]) => m === by)![1];
   const busy = cells.filter((c) => c[by] > 90).length;
+  const paths = useMemo(() => {
+    const out: Record<string, string> = {};
+    cells.forEach((c, i) => {
+      const tenth = c.state === "RUNNING" ? `h${Math.min(9, Math.floor((c[by] ?? 0) / 10))}` : "not";
+      out[tenth] = `${out[tenth] ?? ""}M${(i % columns) * pitch} ${Math.floor(i / columns) * pitch}h${side}v${side}h-${side}z`;
+    });
+    return Object.entries(out);
+  }, [cells, by, columns]);
+  const point = useCallback((e: React.MouseEvent<SVGSVGElement>) => {
+    const at = e.currentTarget.getBoundingClientRect();
+    const x = Math.floor((e.clientX - at.left) / pitch), y = Math.floor((e.clientY - at.top) / pitch);
+    setOver(x < columns ? cells[y * columns + x] : undefined);
+  }, [cells, columns]);
   return <Card title="Heat map" aside={<Choice label="Of" value={by} onChange={setBy} options={measures} />}>
-    <div className="heat" role="img" aria-label={`${name} of ${cells.length} ${each > 1 ? `groups of ${each} nodes` : "nodes"}: ${busy} above 90 %, ${cells.filter((c) => c.state !== "RUNNING").length} not running. The table below has the values.`}>
-      {cells.map((c) => <span key={c.id} className={`cell h${Math.min(9, Math.floor((c[by] ?? 0) / 10))} ${c.state === "RUNNING" ? "" : "not"}`} onMouseEnter={() => setOver(c)} title={`${visible(c.id)}${c.to ? ` to ${visible(c.to)}` : ""}: ${name} ${percent(c[by])}, ${String(c.state).toLowerCase()}`} />)}
+    <div ref={room}>
+      <svg className="heat" role="img" width={columns * pitch} height={Math.ceil(cells.length / columns) * pitch} onMouseMove={point} onMouseLeave={() => setOver(undefined)}
+        aria-label={`${name} of ${cells.length} ${each > 1 ? `groups of ${each} nodes` : "nodes"}: ${busy} above 90 %, ${cells.filter((c) => c.state !== "RUNNING").length} not running. The table below has the values.`}>
+        <defs><pattern id="stripes" width="4" height="4" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="2" height="4" /></pattern></defs>
+        {paths.map(([tenth, d]) => <path key={tenth} className={tenth} d={d} />)}
+      </svg>
     </div>
     <p className="legend" aria-hidden="true"><span>0 %</span>{Array.from({ length: 10 }, (_, i) => <i key={i} className={`cell h${i}`} />)}<span>100 %</span><span><i className="cell not" />not running</span>{each > 1 && <span>each cell {each} nodes</span>}
-      {over && <span><T>{over.id}</T> {percent(over[by])}</span>}</p>
+      {over && <span><T>{over.id}</T>{over.to && <> to <T>{over.to}</T></>}: {percent(over[by])}, {String(over.state).toLowerCase()}</span>}</p>
   </Card>;
-}
+});
 
 export function NodePage({ id }: { id: string }) {
   const q = useGet<{ node: any }>(`nodes/${part(id)}`);
