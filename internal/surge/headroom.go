@@ -74,9 +74,15 @@ func Headroom(ctx context.Context) {
 			debug.SetGCPercent(now)
 			last = now
 		}
+		var over <-chan time.Time
+		if pace.quick() {
+			over = time.After(pace.within())
+		}
 		select {
 		case <-ctx.Done():
 			return
+		case <-over:
+			pace.row = 0
 		case <-changed:
 		case <-collected:
 			pace.collected(time.Now(), loads.Load() > 0)
@@ -110,7 +116,7 @@ type pace struct {
 // collected notes a collection. Those while much is read do not count.
 func (p *pace) collected(now time.Time, full bool) {
 	switch {
-	case full || now.Sub(p.last) > haste*longer(p.quick()):
+	case full || now.Sub(p.last) > p.within():
 		p.row = 0
 	default:
 		p.row++
@@ -120,12 +126,12 @@ func (p *pace) collected(now time.Time, full bool) {
 
 func (p *pace) quick() bool { return p.row >= hasty }
 
-// longer is how much more time may pass between two collections that have more room, at most four times as much, to count as quick.
-func longer(quick bool) time.Duration {
-	if quick {
-		return 4
+// within is how soon a collection must follow the one before to count: where there is more room, at most four times as much, it comes later.
+func (p *pace) within() time.Duration {
+	if p.quick() {
+		return 4 * haste
 	}
-	return 1
+	return haste
 }
 
 // live is what the last collection found to be in use.

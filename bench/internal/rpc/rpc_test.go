@@ -230,3 +230,13 @@ func TestToken(t *testing.T) {
 		}
 	}
 }
+
+// A reply is ready once its length and as many bytes have come.
+func TestReady(t *testing.T) {
+	c := &Conn{in: []byte{9, 0, 0, 0, 2, 'a', 'b', 0}, r: 1}
+	for w := c.r; w <= len(c.in); w++ {
+		if c.w = w; c.Ready() != (w >= 7) {
+			t.Errorf("%d bytes: ready is %v", w-c.r, c.Ready())
+		}
+	}
+}
