@@ -31,7 +31,7 @@ func queueHeadroom(c *call) error {
 			Room   []room `json:"room"`
 		} `json:"headroom"`
 	}
-	ask := webCall{method: http.MethodGet, path: clusterPath + "headroom", what: "headroom", patience: queuePatience, query: url.Values{}}
+	ask := webCall{method: http.MethodGet, path: clusterPath + "headroom", what: "headroom", patience: queuePatience, again: 40, query: url.Values{}} // it is computed for one request at a time
 	user, of := c.opts.first("user"), "queues"
 	if user != "" {
 		ask.query.Set("user", user)
@@ -65,6 +65,10 @@ func queueHeadroom(c *call) error {
 			stop += " (" + x.Stop.Origin + ")"
 		}
 		rows = append(rows, []string{visible.Line(x.Queue), partition, visible.Line(x.State), largest, strconv.FormatInt(x.Containers, 10), visible.Line(stop)})
+	}
+	if len(h.Room) == 0 {
+		fmt.Fprintf(c.Stdout, "No node has anything for the %d queues: yarn node -list -all says what there is.\n", h.Queues)
+		return nil
 	}
 	fmt.Fprint(c.Stdout, boxed("Headroom of "+of, rows))
 	if h.Cut {

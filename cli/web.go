@@ -22,7 +22,10 @@ type webCall struct {
 	match        string // the version that must be in force; "": any
 	what         string // what the service has, for messages
 	patience     time.Duration
+	again        int // how often to ask again, with webPause in between, while the answer is 503: others are being served
 }
+
+const webPause = 250 * time.Millisecond
 
 // maxWebAnswer bounds an answer.
 const maxWebAnswer = 256 << 20
@@ -42,6 +45,14 @@ func (c *call) askWeb(w webCall, into any) (host string, err error) {
 	var all []error
 	for _, host := range addresses {
 		answer, err := c.sendWeb(web, scheme+host, w)
+		for n := 0; n < w.again && err == nil && answer.StatusCode == http.StatusServiceUnavailable; n++ {
+			answer.Body.Close()
+			select {
+			case <-time.After(webPause):
+			case <-c.ctx.Done():
+			}
+			answer, err = c.sendWeb(web, scheme+host, w)
+		}
 		if err != nil {
 			var inner *url.Error
 			if errors.As(err, &inner) {

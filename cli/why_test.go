@@ -10,6 +10,24 @@ import (
 	"github.com/heddle-project/heddle/client/clienttest"
 )
 
+// A command whose question comes while another one is answered asks again.
+func TestHeadroomAsksAgain(t *testing.T) {
+	asked := 0
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if asked++; asked < 3 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = io.WriteString(w, `{"RemoteException":{"message":"it is being computed for another request"}}`)
+			return
+		}
+		_, _ = io.WriteString(w, `{"headroom":{"queues":3}}`)
+	}))
+	defer web.Close()
+	dir := clienttest.Start(t, nil).ConfDir(t, "yarn.resourcemanager.webapp.address="+strings.TrimPrefix(web.URL, "http://"))
+	if got := newWorld().run("--config", dir, "queue", "-headroom"); got.code != 0 || asked != 3 || !strings.Contains(got.out, "3 queues") {
+		t.Errorf("exit %d after %d questions: %s%s", got.code, asked, got.out, got.err)
+	}
+}
+
 func TestWhyAndHeadroom(t *testing.T) {
 	var asked, answer string
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -40,6 +58,7 @@ func TestWhyAndHeadroom(t *testing.T) {
 		{args: "queue -headroom", answer: rooms, asked: "headroom?user.name=alice", out: []string{"Headroom of queues", "<memory:2048, vCores:2>", "full; a.b (q.xml:1)", "<DEFAULT_PARTITION>", "none", "There are 2 queues; name one to see those below it.\n"}},
 		{args: "queue -headroom root.b -user bob", answer: rooms, asked: "headroom?queue=root.b&user=bob&user.name=alice", out: []string{"Headroom of user bob"}},
 		{args: "queue -headroom --output json", answer: rooms, asked: "headroom?user.name=alice", out: []string{`"code": "queue-limit",`, `"cut": true,`}},
+		{args: "queue -headroom", answer: `{"headroom":{"queues":3}}`, asked: "headroom?user.name=alice", out: []string{"No node has anything for the 3 queues: yarn node -list -all says what there is.\n"}},
 		{args: "queue -headroom a b", code: 255},
 	} {
 		asked, answer = "", c.answer

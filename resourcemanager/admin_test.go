@@ -65,13 +65,20 @@ func TestRefreshQueues(t *testing.T) {
 	schedule := w.term().access.schedule.Load()
 	for name, text := range map[string]string{
 		"no XML":         "<configuration><property>",
+		"no file":        "",
 		"sums to 90":     queueFile("root.queues a,b\nroot.a.capacity 40\nroot.b.capacity 50"),
 		"a queue in use": queueFile("root.queues other\nroot.other.capacity 100"),
 		"not a number":   queueFile("root.queues default\nroot.default.capacity much"),
 	} {
-		w.writeQueues(text)
+		want := ""
+		if w.writeQueues(text); text == "" {
+			if err := os.Remove(filepath.Join(w.dir, "capacity-scheduler.xml")); err != nil {
+				t.Fatal(err)
+			}
+			want = "the CapacityScheduler needs this file"
+		}
 		_, err := root.raw("refreshQueues", &pb.RefreshQueuesRequest{})
-		refused(t, err, yarnException, "")
+		refused(t, err, yarnException, want)
 		after, err := alice.raw("getQueueInfo", &pb.GetQueueInfoRequest{QueueName: proto.String("root"), IncludeChildQueues: proto.Bool(true), Recursive: proto.Bool(true)})
 		if err != nil || string(after) != string(before) || w.term().access.schedule.Load() != schedule {
 			t.Errorf("%s: the queues have changed (%v)", name, err)

@@ -6,6 +6,7 @@ import (
 	encoding "encoding/xml"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"path/filepath"
 	"regexp"
@@ -234,6 +235,9 @@ func (t *term) queueProperties(site *conf.Properties, refresh bool) (*conf.Prope
 	kept := t.queues.kept.Load()
 	if refresh || kept == nil || !t.queues.mutable && kept.File == confstore.Digest(kept.Values) { // as they are in the file, which has lines to name
 		queues, err := conf.Load(conf.Options{Base: site, Files: []string{file}})
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%w: the CapacityScheduler needs this file, which says what queues there are. Copy it from the former cluster, or begin with the one in etc/hadoop of the package", err)
+		}
 		return queues, file, err
 	}
 	values := t.queueValues(kept)
