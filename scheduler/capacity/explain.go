@@ -132,8 +132,16 @@ func (s *Scheduler) explainNode(a *app, only *demand.Want, ref NodeRef, out *rea
 		r.noteHolder(n.Reserved)
 	case n.Reserved < 0 && !s.roomForAny(ref, n):
 		free, size := n.Free(), sizeIn(a, n.Part)
-		if none(size) {
-			size = s.Min
+		if none(size) && r.lends() {
+			size = sizeIn(a, 0)
+		}
+		if none(size) { // nothing that it asks for could come there
+			for _, w := range a.Wants.Keys() {
+				if only == nil || only == w {
+					r.note(fit.OtherPartition, s.Books.Partition(n.Part).Name, w.Label, 0, 0)
+				}
+			}
+			break
 		}
 		r.noteNode(fit.NodeFull, 0, &size, &free)
 	}

@@ -295,10 +295,15 @@ func (s *Core) NodeIn(p cluster.Part) NodeRef {
 	return best
 }
 
-// MoreNodes has the partition to get another node: one of the partition from, or a new one.
+// MoreNodes has the partition to get another node: one of the partition from that has room for the size now, or a new one.
 func (s *Core) MoreNodes(from, to string, size resource) Act {
 	if p, ok := s.Books.FindPart(from); ok && from != to {
-		if n := s.NodeIn(p); n != cluster.NoNode {
+		n := s.NodeIn(p)
+		var free resource
+		if n != cluster.NoNode {
+			free = s.Books.Node(n).Free()
+		}
+		if n != cluster.NoNode && s.Calc.FitsIn(&size, &free) {
 			return Act{Do: LabelNode, Subject: s.Books.Node(n).ID.String(), Label: to}
 		}
 	}

@@ -167,6 +167,30 @@ app x user=ann queue=a
 beat h2
 
 ask x 1 1024x1 label=p`},
+	{name: "partition, where the nodes of others are full", app: "x", code: fit.OtherPartition, want: "add-node", setup: strings.Replace(capacityHead, "max=8192x8", "max=8192x8 labels=p", 1) + `root.accessible-node-labels.p.capacity=100
+root.a.accessible-node-labels=p
+root.b.accessible-node-labels=p
+root.a.accessible-node-labels.p.capacity=50
+root.b.accessible-node-labels.p.capacity=50
+root.a.accessible-node-labels.p.maximum-capacity=100
+
+node h1 2048x8
+
+app x user=ann queue=a
+
+app y user=bob queue=b
+
+beat h1
+
+node h1 4096x8
+
+beat h1
+
+ask x 1 1024x1 label=p
+
+ask y 2 1024x1
+
+beat h1`},
 	{name: "partition of others", app: "x", code: fit.PartitionDenied, want: "label-node h2:8041", setup: strings.Replace(capacityHead, "max=8192x8", "max=8192x8 labels=p", 1) + `root.accessible-node-labels.p.capacity=100
 root.a.accessible-node-labels= 
 root.b.accessible-node-labels=p
