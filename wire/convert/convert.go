@@ -138,41 +138,6 @@ func ToResource(r yarn.Resource, types yarn.ResourceTypes) *pb.Resource {
 	return p
 }
 
-// Ask reads one row of a request.
-func Ask(p *pb.ResourceRequest, types yarn.ResourceTypes) (yarn.Ask, error) {
-	capability, err := Resource(p.GetCapability(), types)
-	if err != nil {
-		return yarn.Ask{}, err
-	}
-	a := yarn.Ask{
-		Priority: p.GetPriority().GetPriority(), AllocationRequestID: p.GetAllocationRequestId(), Where: p.GetResourceName(),
-		Capability: capability, Count: p.GetNumContainers(), RelaxLocality: p.GetRelaxLocality(),
-		Label: p.GetNodeLabelExpression(), LabelSet: p.NodeLabelExpression != nil,
-	}
-	if e := p.GetExecutionTypeRequest(); e != nil {
-		a.ExecutionType, a.EnforceExecution = ExecutionType(e.GetExecutionType()), e.GetEnforceExecutionType()
-	}
-	if a.Where == "" {
-		return a, fmt.Errorf("a resource request of priority %d names no place; ask for %q where any will do", a.Priority, yarn.AnyHost)
-	}
-	return a, nil
-}
-
-// Asks reads the rows of a request.
-func Asks(list []*pb.ResourceRequest, types yarn.ResourceTypes) ([]yarn.Ask, error) {
-	if len(list) == 0 {
-		return nil, nil
-	}
-	out := make([]yarn.Ask, len(list))
-	for i, p := range list {
-		var err error
-		if out[i], err = Ask(p, types); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
-
 // ExecutionType reads an execution type; what is unknown counts as guaranteed.
 func ExecutionType(p pb.ExecutionType) yarn.ExecutionType {
 	if p == pb.ExecutionType_OPPORTUNISTIC {
@@ -191,16 +156,6 @@ func ToExecutionType(t yarn.ExecutionType) *pb.ExecutionType {
 
 // ToPriority is the message of a priority.
 func ToPriority(n int32) *pb.Priority { return &pb.Priority{Priority: &n} }
-
-// ToPublicState is the message's value.
-func ToPublicState(s yarn.PublicState) *pb.YarnApplicationState {
-	return pb.YarnApplicationState(s).Enum()
-}
-
-// ToFinalStatus is the message's value.
-func ToFinalStatus(s yarn.FinalStatus) *pb.FinalApplicationStatus {
-	return pb.FinalApplicationStatus(s).Enum()
-}
 
 // FinalStatus reads a final status; what is unknown is undefined.
 func FinalStatus(p pb.FinalApplicationStatus) yarn.FinalStatus {

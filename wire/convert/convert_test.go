@@ -80,27 +80,10 @@ func TestToResource(t *testing.T) {
 	}
 }
 
-// A row keeps the difference between a label left out and an empty one.
-func TestAsk(t *testing.T) {
-	p := &pb.ResourceRequest{ResourceName: proto.String("*"), NumContainers: proto.Int32(3), Priority: ToPriority(4), Capability: &pb.Resource{Memory: proto.Int64(8)},
-		ExecutionTypeRequest: &pb.ExecutionTypeRequest{ExecutionType: pb.ExecutionType_OPPORTUNISTIC.Enum(), EnforceExecutionType: proto.Bool(true)}}
-	want := yarn.Ask{Where: "*", Count: 3, Priority: 4, Capability: yarn.NewResource(8, 0), RelaxLocality: true, AllocationRequestID: -1, ExecutionType: yarn.Opportunistic, EnforceExecution: true}
-	if got, err := Ask(p, types); err != nil || got != want {
-		t.Errorf("got %+v, want %+v (%v)", got, want, err)
-	}
-	p.NodeLabelExpression = proto.String("")
-	if got, err := Ask(p, types); err != nil || !got.LabelSet || got.Label != "" {
-		t.Errorf("an empty label: %+v (%v)", got, err)
-	}
-	if _, err := Asks([]*pb.ResourceRequest{p, {Priority: ToPriority(9)}}, types); err == nil || !strings.Contains(err.Error(), "priority 9 names no place") {
-		t.Errorf("a row without a place: %v", err)
-	}
-}
-
 // States and statuses have the numbers of the protocol.
 func TestStates(t *testing.T) {
 	for _, s := range yarn.PublicStates() {
-		if got := ToPublicState(s).String(); got != s.String() {
+		if got := pb.YarnApplicationState(s).String(); got != s.String() {
 			t.Errorf("%s became %s", s, got)
 		}
 	}
@@ -122,7 +105,7 @@ func TestStates(t *testing.T) {
 		}
 	}
 	for s := yarn.FinalUndefined; s <= yarn.FinalEnded; s++ {
-		if got := FinalStatus(*ToFinalStatus(s)); got != s {
+		if got := FinalStatus(pb.FinalApplicationStatus(s)); got != s {
 			t.Errorf("%s became %s", s, got)
 		}
 	}
@@ -136,12 +119,11 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// FuzzAsk reads hostile rows; what passes names a place, and its amounts
-// survive being written and read again.
-func FuzzAsk(f *testing.F) {
-	for _, p := range []*pb.ResourceRequest{
-		{ResourceName: proto.String("*"), Capability: &pb.Resource{Memory: proto.Int64(1), VirtualCores: proto.Int32(2), ResourceValueMap: []*pb.ResourceInformation{amount("disk", 5, "Ti")}}},
-		{ResourceName: proto.String("h"), Capability: &pb.Resource{ResourceValueMap: []*pb.ResourceInformation{amount("memory-mb", math.MinInt64, "p")}}, NodeLabelExpression: proto.String("x")},
+// FuzzResource reads hostile amounts; what passes survives being written and read again.
+func FuzzResource(f *testing.F) {
+	for _, p := range []*pb.Resource{
+		{Memory: proto.Int64(1), VirtualCores: proto.Int32(2), ResourceValueMap: []*pb.ResourceInformation{amount("disk", 5, "Ti")}},
+		{ResourceValueMap: []*pb.ResourceInformation{amount("memory-mb", math.MinInt64, "p")}},
 	} {
 		b, err := proto.Marshal(p)
 		if err != nil {
@@ -150,20 +132,20 @@ func FuzzAsk(f *testing.F) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		p := &pb.ResourceRequest{}
+		p := &pb.Resource{}
 		if proto.Unmarshal(b, p) != nil {
 			return
 		}
-		a, err := Ask(p, types)
+		r, err := Resource(p, types)
 		if err != nil {
 			return
 		}
-		if again, err := Resource(ToResource(a.Capability, types), types); err != nil || again != a.Capability || a.Where == "" {
-			t.Errorf("%+v became %v (%v)", a, again, err)
+		if again, err := Resource(ToResource(r, types), types); err != nil || again != r {
+			t.Errorf("%v became %v (%v)", r, again, err)
 		}
-		for _, amount := range a.Capability[len(types):] {
+		for _, amount := range r[len(types):] {
 			if amount != 0 {
-				t.Errorf("an amount of what the cluster does not have: %v", a.Capability)
+				t.Errorf("an amount of what the cluster does not have: %v", r)
 			}
 		}
 	})

@@ -89,6 +89,23 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// A row keeps the difference between a label left out and an empty one.
+func TestAsk(t *testing.T) {
+	p := &pb.ResourceRequest{ResourceName: proto.String("*"), NumContainers: proto.Int32(3), Priority: convert.ToPriority(4), Capability: &pb.Resource{Memory: proto.Int64(8)},
+		ExecutionTypeRequest: &pb.ExecutionTypeRequest{ExecutionType: pb.ExecutionType_OPPORTUNISTIC.Enum(), EnforceExecutionType: proto.Bool(true)}}
+	want := yarn.Ask{Where: "*", Count: 3, Priority: 4, Capability: yarn.NewResource(8, 0), RelaxLocality: true, AllocationRequestID: -1, ExecutionType: yarn.Opportunistic, EnforceExecution: true}
+	if got, refused, err := askOf(encoded(p), types); err != nil || refused != nil || got != want {
+		t.Errorf("got %+v, want %+v (%v, %v)", got, want, refused, err)
+	}
+	p.NodeLabelExpression = proto.String("")
+	if got, refused, err := askOf(encoded(p), types); err != nil || refused != nil || !got.LabelSet || got.Label != "" {
+		t.Errorf("an empty label: %+v (%v, %v)", got, refused, err)
+	}
+	if _, refused, err := askOf(encoded(&pb.ResourceRequest{Priority: convert.ToPriority(9)}), types); err != nil || refused == nil || !strings.Contains(refused.Error(), "priority 9 names no place") {
+		t.Errorf("a row without a place: %v, %v", refused, err)
+	}
+}
+
 // TestAppend compares every piece with what the runtime writes.
 func TestAppend(t *testing.T) {
 	node := yarn.NodeID{Host: "node-7.example.com", Port: 45454}

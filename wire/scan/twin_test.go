@@ -125,13 +125,47 @@ func sameHeartbeat(a, b Heartbeat) bool {
 		})
 }
 
+// askMessage is what a row of a request says as a generated message.
+func askMessage(p *pb.ResourceRequest) (yarn.Ask, error) {
+	capability, err := convert.Resource(p.GetCapability(), types)
+	if err != nil {
+		return yarn.Ask{}, err
+	}
+	a := yarn.Ask{
+		Priority: p.GetPriority().GetPriority(), AllocationRequestID: p.GetAllocationRequestId(), Where: p.GetResourceName(),
+		Capability: capability, Count: p.GetNumContainers(), RelaxLocality: p.GetRelaxLocality(),
+		Label: p.GetNodeLabelExpression(), LabelSet: p.NodeLabelExpression != nil,
+	}
+	if e := p.GetExecutionTypeRequest(); e != nil {
+		a.ExecutionType, a.EnforceExecution = convert.ExecutionType(e.GetExecutionType()), e.GetEnforceExecutionType()
+	}
+	if a.Where == "" {
+		return a, fmt.Errorf("a resource request of priority %d names no place; ask for %q where any will do", a.Priority, yarn.AnyHost)
+	}
+	return a, nil
+}
+
+func askMessages(list []*pb.ResourceRequest) ([]yarn.Ask, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	out := make([]yarn.Ask, len(list))
+	for i, p := range list {
+		var err error
+		if out[i], err = askMessage(p); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
 // allocateOf is what the generated message says.
 func allocateOf(m *pb.AllocateRequest) Allocate {
 	b := m.GetBlacklistRequest()
 	a := Allocate{ResponseID: m.GetResponseId(), Progress: m.GetProgress(), TrackingURL: m.GetTrackingUrl(),
 		Release: convert.ContainerIDs(m.GetRelease()), BlacklistAdd: b.GetBlacklistAdditions(), BlacklistRemove: b.GetBlacklistRemovals(),
 		Constraints: len(m.GetSchedulingRequests())}
-	a.Asks, a.Refused = convert.Asks(m.GetAsk(), types)
+	a.Asks, a.Refused = askMessages(m.GetAsk())
 	for _, u := range m.GetUpdateRequests() {
 		capability, err := convert.Resource(u.GetCapability(), types)
 		if err != nil {
@@ -204,7 +238,7 @@ func submissionOf(m *pb.ApplicationSubmissionContext) Submission {
 		s.Timeouts = append(s.Timeouts, Timeout{x.GetApplicationTimeoutType() == pb.ApplicationTimeoutType_APP_TIMEOUT_LIFETIME, x.GetTimeout()})
 	}
 	s.Size, s.SizeRefused = convert.Resource(m.GetResource(), types)
-	s.Asks, s.AsksRefused = convert.Asks(m.GetAmContainerResourceRequest(), types)
+	s.Asks, s.AsksRefused = askMessages(m.GetAmContainerResourceRequest())
 	return s
 }
 
