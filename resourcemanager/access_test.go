@@ -71,6 +71,26 @@ func TestProxyUsers(t *testing.T) {
 	refused(t, err, ipc.ClassAuthorization, "not allowed to impersonate alice")
 }
 
+// TestRulesOutlastRefusals: rules that come with something that makes no sense change nothing.
+func TestRulesOutlastRefusals(t *testing.T) {
+	w := newWorld(t, twoQueues, "hadoop.proxyuser.oozie.hosts", "127.0.0.1", "hadoop.proxyuser.oozie.groups", "users", "yarn.admin.acl", operator)
+	w.set("hadoop.proxyuser.oozie.groups", "*")
+	w.set("yarn.admin.acl", "*")
+	w.set("yarn.nm.liveness-monitor.expiry-interval-ms", "soon")
+	if _, err := w.admin(operator).raw("refreshSuperUserGroupsConfiguration", &pb.RefreshSuperUserGroupsConfigurationRequest{}); err == nil {
+		t.Fatal("rules for proxy users are taken from files that make no sense")
+	}
+	if _, err := w.admin(operator).raw("refreshAdminAcls", &pb.RefreshAdminAclsRequest{}); err == nil {
+		t.Fatal("administrators are taken from files that make no sense")
+	}
+	w.caller(clientPort, client.Name, "alice", "oozie").newID()
+	_, err := w.caller(clientPort, client.Name, "carol", "oozie").raw("getNewApplication", &pb.GetNewApplicationRequest{})
+	refused(t, err, ipc.ClassAuthorization, "User: oozie is not allowed to impersonate carol")
+	if _, err := w.admin("carol").raw("refreshAdminAcls", &pb.RefreshAdminAclsRequest{}); err == nil || strings.Contains(err.Error(), "soon") {
+		t.Errorf("carol is an administrator: %v", err)
+	}
+}
+
 // The gist of a rule for proxy users, without a network.
 func TestProxyRules(t *testing.T) {
 	w := newWorld(t, twoQueues, "hadoop.proxyuser.hue.hosts", "192.168.0.0/16", "hadoop.proxyuser.hue.users", "alice,bob")

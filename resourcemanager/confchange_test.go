@@ -380,6 +380,9 @@ func (w *world) changeOrDie(rt *rapid.T) (killed int) {
 	err := w.conf().Change(w.t.Context(), admin1, m, access.Change{})
 	w.term().queues.store = cut.Store
 	taken := err == nil
+	if when == 1 {
+		w.agree() // nothing is in force that is not stored
+	}
 	if when == 1 || when == 2 {
 		killed = 1
 		w.again()

@@ -16,13 +16,14 @@ type reader struct {
 	nodes   map[yarn.NodeID]*view.Node
 	metrics view.Metrics
 	queues  *queue.Snapshot
+	labels  *view.Labels
 }
 
 func (r *reader) Application(v *view.Application)         { r.apps[v.ID] = v }
 func (r *reader) ForgetApplication(id yarn.ApplicationID) { delete(r.apps, id) }
 func (r *reader) Node(v *view.Node)                       { r.nodes[v.ID] = v }
 func (r *reader) ForgetNode(id yarn.NodeID)               { delete(r.nodes, id) }
-func (r *reader) Labels(*view.Labels)                     {}
+func (r *reader) Labels(v *view.Labels)                   { r.labels = v }
 func (r *reader) Counts(m view.Metrics)                   { r.metrics = m }
 func (r *reader) Queues(all *queue.Snapshot)              { r.queues = all }
 
@@ -40,6 +41,9 @@ func (t *term) shown() string {
 		if states[n.State]++; n.State == yarn.NodeRunning {
 			total = total.Add(n.Total)
 		}
+	}
+	for id, n := range r.nodes { //tidy:unordered one message of several
+		t.late(id, n)
 	}
 	m := &r.metrics
 	switch {

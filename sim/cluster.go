@@ -41,6 +41,7 @@ const (
 	clientMoves  = 3
 	newLifetimes = 1
 	newTokens    = 1
+	failures     = 1
 	newWishes    = 20 // a master asks for something else, too
 	newSizes     = 10 // or wants a container to change
 	refreshes    = 2
@@ -82,18 +83,19 @@ type Cluster struct {
 	owner   *term // that has loaded the store last
 	user    *caller
 
-	nodes   []*node
-	masters map[yarn.AttemptID]*master
-	order   []yarn.AttemptID // masters as they were launched
-	apps    map[yarn.ApplicationID]*client
-	ids     []yarn.ApplicationID
-	born    map[yarn.ContainerID]birth
-	tokens  []int32 // delegation tokens that somebody has
-	asking  int     // new applications that are being asked for
-	quiet   bool    // no more failures and changes: everything must end
-	wrong   string  // the first thing that is
-	digest  uint64
-	script  *script // of a run in which only one thing goes wrong; nil: anything may
+	nodes     []*node
+	masters   map[yarn.AttemptID]*master
+	order     []yarn.AttemptID // masters as they were launched
+	apps      map[yarn.ApplicationID]*client
+	ids       []yarn.ApplicationID
+	born      map[yarn.ContainerID]birth
+	tokens    []int32        // delegation tokens that somebody has
+	cancelled map[int32]bool // those that were cancelled
+	asking    int            // new applications that are being asked for
+	quiet     bool           // no more failures and changes: everything must end
+	wrong     string         // the first thing that is
+	digest    uint64
+	script    *script // of a run in which only one thing goes wrong; nil: anything may
 
 	Steps    int
 	Crashes  int // of processes
@@ -122,7 +124,7 @@ func New(o Options) (*Cluster, error) {
 	c := &Cluster{
 		Done: map[string]int{}, opt: o, queues: o.Queues, proposed: map[*config.Config][]config.Property{}, parsed: map[*config.Property]parsed{}, out: map[yarn.NodeID]bool{}, ordered: map[yarn.NodeID]bool{}, draining: map[yarn.NodeID]bool{},
 		rng: rand.New(rand.NewPCG(o.Seed, 1)), now: yarn.Now{Wall: 1_700_000_000_000, Mono: 1}, timers: map[int][]func(){}, disk: memory.NewDisk(),
-		masters: map[yarn.AttemptID]*master{}, apps: map[yarn.ApplicationID]*client{}, born: map[yarn.ContainerID]birth{},
+		cancelled: map[int32]bool{}, masters: map[yarn.AttemptID]*master{}, apps: map[yarn.ApplicationID]*client{}, born: map[yarn.ContainerID]birth{},
 	}
 	c.user = &caller{c: c}
 	for i := range o.Daemons {
@@ -150,11 +152,44 @@ func (t *term) build(started int64) error {
 		ResourceTypes: yarn.BasicResourceTypes(), Labels: true, Dominant: c.opt.Dominant, Reservations: c.reservations,
 		Opportunistic: opportunistic.Settings{Enabled: true, Nodes: 3, Interval: 2000, Deviations: 1, Lowest: 2, Highest: 15,
 			Comparator: opportunistic.Comparator(c.opt.Seed % 3)}}
-	t.engine = engine.New(set, t.sched)
+	t.engine, t.inForce = engine.New(set, t.sched), cfg
+	t.asConfigured("it has begun")
 	if c.opt.Recorded != nil {
 		t.box = blackbox.NewRecorder(blackbox.Header{Settings: set, Queues: blackbox.QueuesOf(cfg)}, blackbox.Options{})
 	}
 	return nil
+}
+
+// refreshed sees that a configuration is in force wholly or not at all.
+func (t *term) refreshed(cmd engine.RefreshQueues, replies []engine.Reply) {
+	if len(replies) == 1 && replies[0].Err == nil {
+		t.inForce = cmd.Config
+	}
+	t.asConfigured("the queues were refreshed")
+}
+
+// asConfigured sees that the queues are those of a scheduler that begins with the configuration in force.
+func (t *term) asConfigured(when string) {
+	fresh, err := scheduler.New(t.inForce)
+	if err != nil {
+		t.c.fail("%s: its configuration is none: %v", t, err)
+		return
+	}
+	want, got := configured(fresh), configured(t.sched)
+	if !slices.Equal(got, want) {
+		t.c.fail("%s: when %s there are the queues %v, and configured are %v", t, when, got, want)
+	}
+}
+
+// configured is what the configuration says of each queue.
+func configured(s *scheduler.Scheduler) (out []string) {
+	for _, q := range s.Queues().Queues {
+		c := q.Capacity
+		out = append(out, fmt.Sprint(q.Path, q.State, q.Labels, q.MaxAllocation, c.Default.Capacity, c.Default.MaxCapacity, c.Default.AbsoluteCapacity, c.Default.AbsoluteMax,
+			c.Default.MaxAMShare, c.MaxApps, c.MaxAppsPerUser, c.UserLimitPercent, c.UserLimitFactor, c.OrderingPolicy))
+	}
+	slices.Sort(out)
+	return out
 }
 
 // parsed is a configuration, or why it is none.

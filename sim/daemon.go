@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/heddle-project/heddle/resourcemanager/elect"
@@ -8,7 +9,7 @@ import (
 
 // How often, in a hundred thousand, what happens: crashes after each command, the others in each step of each ResourceManager.
 const (
-	crashes     = 60
+	crashes     = 40
 	pauses      = 300
 	cuts        = 300
 	clockChange = 200
@@ -122,15 +123,25 @@ func (d *daemon) trouble() {
 	}
 	happens := func(chance int) bool { return c.rng.IntN(100_000) < chance }
 	if happens(clockChange) {
+		c.Done["clock jumps"]++
+		if d.term != nil {
+			c.Done["clock jumps of leader"]++
+		}
 		d.skew += int64(c.rng.IntN(2*mostChange)) - mostChange
 	}
 	if happens(pauses) && d.paused <= c.Steps {
 		c.Done["pauses"]++
+		if d.term != nil {
+			c.Done["pauses of leader"]++
+		}
 		d.paused = c.Steps + c.rng.IntN(mostPause)
 	}
 	if len(c.daemons) > 1 && happens(cuts) {
 		c.Done["cuts"]++
 		until, side := c.Steps+c.rng.IntN(mostCut), c.rng.IntN(8)
+		if d.term != nil {
+			c.Done[fmt.Sprintf("leader cut from: lock %t store %t nodes %t", side&1 == 0, side&2 == 0, side&4 == 0)]++
+		}
 		if side&1 == 0 {
 			d.cutLock = until
 		}

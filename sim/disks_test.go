@@ -27,8 +27,15 @@ import (
 func disks(t *testing.T) map[string]func(*writes) disk {
 	out := map[string]func(*writes) disk{
 		"memory":    func(w *writes) disk { return &plain{w, memory.NewDisk()} },
+		"hdfs":      func(w *writes) disk { return newHDFS(t, w, 0) },
 		"zookeeper": func(w *writes) disk { return newServers(w) },
 		"bolt":      func(w *writes) disk { return &paged{t: t, w: w, path: filepath.Join(quickDir(t), "state.db")} },
+	}
+	for _, power := range []bool{false, true} {
+		for _, moves := range []bool{false, true} {
+			name := map[bool]string{false: "raft, the leader ends", true: "raft, the power of all fails"}[power] + map[bool]string{true: ", another one takes over"}[moves]
+			out[name] = func(w *writes) disk { return newReplicated(t, w, power, moves) }
+		}
 	}
 	for name, left := range map[string]left{"process ends": everything, "power fails": whatIsSynced, "power fails, names are kept": emptyFiles} {
 		out["filesystem, "+name] = func(w *writes) disk { return newDirectory(t, w, left) }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/heddle-project/heddle/resourcemanager/engine"
+	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler/measure"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -17,6 +18,9 @@ func (t *term) granted(e engine.ContainerEvent) {
 	}
 	if c.owner == t && (c.draining[e.Node] || c.draining[yarn.NodeID{Host: e.Node.Host}]) {
 		c.fail("%s: container %s was granted on %s, which is ordered to drain", t, e.Container, e.Node)
+	}
+	if len(c.draining) > 0 {
+		c.Done["granted while an order to drain was in force"]++
 	}
 	ref, there := t.sched.FindNode(e.Node)
 	if !there {
@@ -54,12 +58,34 @@ func (t *term) silent() {
 	for id, at := range t.heard { //tidy:unordered one message of several
 		switch t.nodes[id] {
 		case yarn.NodeRunning.String(), yarn.NodeUnhealthy.String(), yarn.NodeDecommissioning.String():
+			if since := t.c.now.Mono - at; since >= nodeExpiry-2*step {
+				t.c.Done["node about to be lost"]++
+			}
 			if since := t.c.now.Mono - at; since >= nodeExpiry && !t.over {
 				t.c.fail("%s: node %s has not called for %d ms, and is %s", t, id, since, t.nodes[id])
 			}
 		}
 	}
 }
+
+// late sees that a draining node leaves when its deadline has passed, by the clock of who leads.
+func (t *term) late(id yarn.NodeID, n *view.Node) {
+	if n.State != yarn.NodeDecommissioning || n.Drain == nil || n.Drain.Deadline == 0 || t.now().Wall < n.Drain.Deadline {
+		delete(t.overdue, id)
+		return
+	}
+	since, known := t.overdue[id]
+	if !known {
+		t.overdue[id], since = t.c.now.Mono, t.c.now.Mono
+	}
+	t.c.Done["deadline of a draining node passed"]++
+	if t.c.now.Mono-since > mostLate {
+		t.c.fail("%s: node %s still drains %d ms after its deadline", t, id, t.now().Wall-n.Drain.Deadline)
+	}
+}
+
+// mostLate is for how many milliseconds a ResourceManager may not see that a deadline has passed. Machines pause.
+const mostLate = 15_000
 
 // ordered enters that an order to drain is in force, unless somebody has begun to take one back meanwhile.
 func (t *term) ordered(cmd engine.DrainNodes, seq uint64) {
@@ -88,6 +114,10 @@ func (n *node) forgets(p *process) {
 	m, t := n.c.masters[p.id.Attempt], n.c.owner
 	if m == nil || m.dead || m.leaving || !m.registered || t.attempts[m.id] != yarn.AttemptRunning.String() || !t.came[p.id] {
 		return
+	}
+	n.c.Done["told to forget a container of a live master"]++
+	if _, open := m.open[p.id]; open {
+		n.c.Done["told to forget a container of a live master, which it holds"]++
 	}
 	if _, open := m.open[p.id]; open && !m.told[p.id] {
 		n.c.fail("node %s is told to forget %s, of whose end its master has not heard", n.id, p.id)

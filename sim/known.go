@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/heddle-project/heddle/resourcemanager/engine"
@@ -21,11 +22,13 @@ type known struct {
 	counted   map[yarn.NodeID]int32 // the number of the last answer to a node's heartbeats, unless it has registered since
 	undrained uint64                // the save that took an order to drain back last
 	heard     map[yarn.NodeID]int64 // when each node called last
+	overdue   map[yarn.NodeID]int64 // since when a draining node is known to be beyond its deadline
+	again     uint64                // the state in which another ResourceManager would begin
 }
 
 func newKnown() known {
 	return known{live: map[yarn.ContainerID]yarn.NodeID{}, came: map[yarn.ContainerID]bool{}, reported: map[yarn.ContainerID]bool{},
-		attempts: map[yarn.AttemptID]string{}, apps: map[yarn.ApplicationID]string{}, nodes: map[yarn.NodeID]string{}, counted: map[yarn.NodeID]int32{}, heard: map[yarn.NodeID]int64{}}
+		attempts: map[yarn.AttemptID]string{}, apps: map[yarn.ApplicationID]string{}, nodes: map[yarn.NodeID]string{}, counted: map[yarn.NodeID]int32{}, heard: map[yarn.NodeID]int64{}, overdue: map[yarn.NodeID]int64{}}
 }
 
 // choice is a value of an application that its user may change: the one in force, and after it those that are being stored, of which a
@@ -97,6 +100,12 @@ func (t *term) watch(cmd engine.Command, fx *engine.Effects) {
 		t.container(e)
 	}
 	for _, x := range fx.Transitions {
+		if x.Node != (yarn.NodeID{}) {
+			c.Done["node "+x.From+" to "+x.To]++
+		}
+		if _, tick := cmd.(engine.Tick); tick && x.From == yarn.NodeDecommissioning.String() && x.To == yarn.NodeDecommissioned.String() {
+			c.Done["nodes that left at their deadline"]++
+		}
 		switch {
 		case !x.Attempt.IsZero():
 			t.attempts[x.Attempt] = x.To
@@ -142,6 +151,7 @@ func (t *term) counts(cmd *engine.Heartbeat, v *engine.HeartbeatReply, fx *engin
 		return
 	}
 	last, known := t.counted[cmd.Node]
+	t.c.Done["nodes that have lost count"]++
 	if !known || cmd.ResponseID != last && cmd.ResponseID != last-1 {
 		return
 	}
@@ -195,6 +205,9 @@ func (t *term) registered(cmd engine.RegisterNode) {
 			a := t.apps[r.ID.Attempt.Application]
 			goesOn = a == yarn.AppAccepted.String() || a == yarn.AppRunning.String()
 		}
+		if goesOn && !r.Complete && r.ID.Number>>yarn.EpochShift < t.epoch && !t.reported[r.ID] {
+			t.c.Done["container of an earlier term reported"]++
+		}
 		if goesOn && !r.Complete && !t.reported[r.ID] && !t.came[r.ID] && r.ID.Number>>yarn.EpochShift < t.epoch {
 			t.c.fail("%s: container %s on %s does not go on, and its master does", t, r.ID, cmd.Node)
 		}
@@ -237,11 +250,11 @@ func (t *term) take(p posted, saves []engine.Save) {
 }
 
 // stands tells whether the store takes the record in any case: it removes one, or is as an earlier one that was stored, because a change
-// was refused.
+// was refused; that of an end then has text that can be left out.
 func stands(cmd engine.Command, op state.Op) bool {
 	_, confirmed := cmd.(engine.Stored)
 	r, app := op.Record.(state.Application)
-	return op.Kind == state.OpRemove || confirmed && app && r.Final == yarn.AppNew
+	return op.Kind == state.OpRemove || confirmed && app && (r.Final == yarn.AppNew || r.Diagnostics == "")
 }
 
 // durable tells whether an answer without an error to the command means that what it led to is stored.
@@ -271,6 +284,7 @@ func (t *term) acknowledged(q *question, value any, err *engine.Error) {
 		return
 	}
 	if durable(q.cmd) && q.last > 0 {
+		c.Done[fmt.Sprintf("acknowledged as stored %T", q.cmd)]++
 		for seq := q.first; seq <= q.last; seq++ {
 			if seq > t.stored || t.poison[seq] {
 				c.fail("%s: a %T was acknowledged, and is not stored", t, q.cmd)
@@ -285,10 +299,16 @@ func (t *term) acknowledged(q *question, value any, err *engine.Error) {
 			c.fail("%s: application %s was acknowledged, and is not stored", t, cmd.Application.ID)
 		}
 	case engine.Kill:
+		if r, found := c.application(cmd.Application); found && value.(engine.KillReply).Completed && r.Final != yarn.AppNew {
+			c.Done["kills acknowledged"]++
+		}
 		if r, found := c.application(cmd.Application); found && value.(engine.KillReply).Completed && r.Final == yarn.AppNew {
 			c.fail("%s: application %s was killed, and is stored as running", t, cmd.Application)
 		}
 	case engine.FinishMaster:
+		if value.(engine.FinishReply).Unregistered {
+			c.Done["ends acknowledged"]++
+		}
 		if r, found := c.application(cmd.Attempt.Application); found && value.(engine.FinishReply).Unregistered && r.Final == yarn.AppNew {
 			c.fail("%s: application %s has finished, and is stored as running", t, cmd.Attempt.Application)
 		}
@@ -358,6 +378,12 @@ func (t *term) recover(s *state.Snapshot) {
 				c.fail("%s: application %s has %v, acknowledged or being stored was one of %v", t, r.ID, v, a.choices[i].values)
 			}
 		}
+		for i := range a.choices {
+			if len(a.choices[i].values) > 1 {
+				c.Done["recovered: a change was under way"]++
+			}
+		}
+		c.Done["recovered: "+map[bool]string{true: "runs", false: "ended"}[r.Final == yarn.AppNew]]++
 		a.choices.begin(*r)
 		sub := copied(a.submission)
 		cmd.Applications = append(cmd.Applications, engine.RecoveredApplication{Submission: &sub, Record: r, Attempts: attempts[r.ID]})
@@ -366,17 +392,89 @@ func (t *term) recover(s *state.Snapshot) {
 		a := c.apps[id]
 		a.ended = a.ended || a.removed && !found[id]
 		a.endRefused, a.removed = false, false // this ResourceManager has to try the end itself before it may remove anything
+		if a.submitted {
+			c.Done["recovered: acknowledged"]++
+		}
 		if a.submitted && !found[id] && !a.ended {
 			c.fail("%s: application %s was acknowledged and is lost", t, id)
 		}
+	}
+	c.Done["recovered: orders"] += len(s.NodeDeadlines)
+	c.Done["recovered: labels"] += len(s.Labels.Known)
+	c.Done["recovered: labelled nodes"] += len(s.Labels.Nodes)
+	c.Done["recovered: tokens"] += len(c.tokens)
+	if c.quiet {
+		c.Done["recoveries while quiet"]++
 	}
 	for _, n := range c.tokens {
 		if !slices.ContainsFunc(s.DelegationTokens, func(x state.DelegationToken) bool { return x.Sequence == n }) || s.DelegationSequence < n {
 			c.fail("%s: delegation token %d was given away and is lost", t, n)
 		}
 	}
+	for _, x := range s.DelegationTokens {
+		if c.cancelled[x.Sequence] {
+			c.fail("%s: delegation token %d was cancelled and is there again", t, x.Sequence)
+		}
+	}
 	t.token = s.DelegationSequence
+	t.twice(s, cmd)
 	t.post(posted{cmd: cmd})
+	t.recovered(s)
+}
+
+// twice has another ResourceManager make the same of what is stored, in one of three terms.
+func (t *term) twice(s *state.Snapshot, cmd engine.Recover) {
+	if t.c.script != nil || t.c.Terms%3 != 0 {
+		return
+	}
+	other := &term{c: t.c, d: t.d, epoch: t.epoch}
+	if err := other.build(s.Started(t.now().Wall)); err != nil {
+		t.c.fail("%v", err)
+		return
+	}
+	apps := cmd.Applications
+	cmd.Applications = nil
+	for _, a := range apps {
+		sub := copied(*a.Submission)
+		a.Submission = &sub
+		cmd.Applications = append(cmd.Applications, a)
+	}
+	var fx engine.Effects
+	other.engine.Apply(t.now(), cmd, &fx)
+	t.again = other.engine.Digest()
+}
+
+// recovered holds what has become of what was stored against it.
+func (t *term) recovered(s *state.Snapshot) {
+	c := t.c
+	if t.over || c.script != nil {
+		return
+	}
+	if t.again != 0 && t.again != t.engine.Digest() {
+		c.fail("%s: what is stored leads to different states", t)
+	}
+	t.engine.Publish(t.now(), t.reader)
+	stored := map[yarn.NodeID]string{}
+	for _, n := range s.Labels.Nodes {
+		stored[n.Node] = n.Label
+	}
+	known, given := map[string]bool{}, map[yarn.NodeID]string{}
+	if l := t.reader.labels; l != nil {
+		for _, x := range l.Known {
+			known[x.Name] = x.Exclusive
+		}
+		for _, n := range l.Nodes {
+			given[n.Node] = n.Label
+		}
+	}
+	if len(known) != len(s.Labels.Known) || !maps.Equal(stored, given) {
+		c.fail("%s: labels %v of nodes %v are stored, and there are %v of %v", t, s.Labels.Known, stored, known, given)
+	}
+	for _, x := range s.Labels.Known {
+		if exclusive, there := known[x.Name]; !there || exclusive != x.Exclusive {
+			c.fail("%s: label %v is stored, and there are %v", t, x, known)
+		}
+	}
 }
 
 // fail keeps the first thing that went wrong.

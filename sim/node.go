@@ -214,6 +214,7 @@ func (n *node) leftovers() {
 		if p.complete || !a.ended {
 			continue
 		}
+		n.c.Done[fmt.Sprintf("outlasts its application by %d calls", p.overdue+1)]++
 		if p.overdue++; p.overdue > mostOverdue {
 			n.c.fail("node %s has called %d times since %s has ended, of which it still runs %s", n.id, p.overdue, a.id, p.id)
 		}
@@ -221,7 +222,7 @@ func (n *node) leftovers() {
 }
 
 // mostOverdue is how many answered calls of its node a container may outlast its application.
-const mostOverdue = 4
+const mostOverdue = 2
 
 // start runs a container, as a master or the launcher asks.
 func (n *node) start(g engine.Grant, steps int, master bool) bool {

@@ -45,6 +45,8 @@ type writes struct {
 	what string                        // "load", or what is committed
 	n    int
 	dead bool
+
+	acknowledged bool // the batch that was being committed when the process seemed to die; whoever loads next has to find it
 }
 
 func (w *writes) begin(what string) { w.what, w.n = what, 0 }
@@ -91,20 +93,36 @@ func (b *both) Load(ctx context.Context) (*state.Snapshot, error) {
 		return nil, fmt.Errorf("epoch %d comes after epoch %d", got.Epoch, b.s.epoch)
 	}
 	b.s.epoch = got.Epoch
+	if b.s.writes.acknowledged { // while it went on
+		b.s.writes.acknowledged = false
+		if err := b.there(ctx); err != nil {
+			return nil, err
+		}
+	}
 	if same, err := b.holds(ctx, got); err != nil || same {
 		b.s.under = nil
 		return got, err
 	}
 	if b.s.under != nil { // all of it was stored, then
-		if err := b.memory.Commit(ctx, b.s.under); err != nil {
+		if err := b.there(ctx); err != nil {
 			return nil, err
 		}
-		b.s.under, b.memory = nil, b.c.disk.Open(store.Options{})
 		if same, err := b.holds(ctx, got); err != nil || same {
 			return got, err
 		}
 	}
 	return nil, errors.New("the store does not have what was stored, all of it and nothing else")
+}
+
+// there enters that the batch that was being committed was stored.
+func (b *both) there(ctx context.Context) error {
+	b.memory = b.c.disk.Open(store.Options{})
+	if _, err := b.memory.Load(ctx); err != nil {
+		return err
+	}
+	err := b.memory.Commit(ctx, b.s.under)
+	b.s.under, b.memory = nil, b.c.disk.Open(store.Options{})
+	return err
 }
 
 // holds tells whether the store in memory, which it loads, has the same.
@@ -126,6 +144,9 @@ func (s *script) write(t *term, ops []state.Op) error {
 	}
 	s.writes.begin(strings.Join(what, ", "))
 	err := b.Store.Commit(context.Background(), ops)
+	if errors.As(err, new(*store.UnavailableError)) && !s.writes.dead { // somebody came in between; the ResourceManager tries again
+		err = b.Store.Commit(context.Background(), ops)
+	}
 	if err == nil {
 		err = b.memory.Commit(context.Background(), ops)
 	} else {
@@ -270,5 +291,5 @@ func (s *script) lasts() int {
 	if s == nil {
 		return 0
 	}
-	return 200
+	return 300
 }

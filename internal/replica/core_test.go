@@ -13,7 +13,7 @@ import (
 // follower is the second of five members, which has followed the first for a long time.
 func follower(t *testing.T) (c *core, sent *[]pb.MessageType) {
 	t.Helper()
-	d, start := newMemoryDisk(2), position{1, 1}
+	d, start := newMemoryDisk(2, "data"), position{1, 1}
 	err := d.Update(func(t table) error {
 		return errors.Join(putHard(t, &pb.HardState{Term: new(uint64(5)), Commit: new(uint64(1))}), t.Put(ownBucket, firstKey, start.encode()),
 			putApplied(t, start, &pb.ConfState{Voters: []uint64{1, 2, 3, 4, 5}}, map[string]uint64{"a": 1, "b": 2, "c": 3, "d": 4, "e": 5}))
@@ -110,7 +110,7 @@ func TestHandOverIsOfItsTime(t *testing.T) {
 
 // A batch that no file can take changes nothing, and harms no member, even when it stands in the order.
 func TestBatchThatCannotBe(t *testing.T) {
-	d := newMemoryDisk(1)
+	d := newMemoryDisk(1, "data")
 	for _, bad := range []Change{{Bucket: "data", Key: "", Value: []byte("v")}, {Bucket: "data", Key: string(make([]byte, maxKey+1)), Value: []byte{}}, {Bucket: logBucket, Key: "k"}} {
 		b := Batch{Changes: []Change{{Bucket: "data", Key: "good", Value: []byte("v")}, bad}}
 		if err := b.check(); !errors.Is(err, ErrKey) {
@@ -132,7 +132,7 @@ func TestBatchThatCannotBe(t *testing.T) {
 
 // What is in the copy that becomes the store may be acknowledged, applied or not; who was to be a member is not asked any more.
 func TestRemakeTakesAll(t *testing.T) {
-	d, start := newMemoryDisk(2), position{1, 1}
+	d, start := newMemoryDisk(2, "data"), position{1, 1}
 	entry := func(index uint64, kind pb.EntryType, data []byte) *pb.Entry {
 		return &pb.Entry{Type: kind.Enum(), Index: new(index), Term: new(uint64(5)), Data: data}
 	}

@@ -21,23 +21,17 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// memoryDisk is a disk whose transactions are there or not, whatever happens to its member.
-type memoryDisk struct {
-	values map[string]map[string][]byte
+// faultyDisk is a disk whose transactions fail.
+type faultyDisk struct {
+	*memoryDisk
 	full   bool // the next transaction fails, and the member ends
 	left   int  // transactions until one fails so; 0: none does
 	stored bool // that one is stored all the same
 }
 
-func newMemoryDisk(id uint64) *memoryDisk {
-	d := &memoryDisk{values: map[string]map[string][]byte{ownBucket: {}, logBucket: {}, "data": {}}}
-	d.values[ownBucket][diskKey] = binary.BigEndian.AppendUint64(nil, id)
-	return d
-}
-
 var errDisk = errors.New("the test's disk fails")
 
-func (d *memoryDisk) Update(do func(table) error) error {
+func (d *faultyDisk) Update(do func(table) error) error {
 	if d.full {
 		d.full = false
 		return errDisk
@@ -47,69 +41,17 @@ func (d *memoryDisk) Update(do func(table) error) error {
 	if fails && !d.stored {
 		return errDisk
 	}
-	t := memoryTable{d.values, nil}
-	err := do(&t)
+	err := d.memoryDisk.Update(do)
 	if fails && err == nil {
 		return errDisk
 	}
-	for i := len(t.undo) - 1; err != nil && i >= 0; i-- {
-		t.undo[i]()
-	}
 	return err
-}
-
-func (d *memoryDisk) View(do func(table) error) error { return do(&memoryTable{d.values, nil}) }
-
-type memoryTable struct {
-	values map[string]map[string][]byte
-	undo   []func()
-}
-
-func (t *memoryTable) Get(bucket, key string) []byte { return t.values[bucket][key] }
-
-func (t *memoryTable) keep(bucket, key string) {
-	old, had := t.values[bucket][key]
-	t.undo = append(t.undo, func() {
-		if delete(t.values[bucket], key); had {
-			t.values[bucket][key] = old
-		}
-	})
-}
-
-func (t *memoryTable) Put(bucket, key string, value []byte) error {
-	t.keep(bucket, key)
-	t.values[bucket][key] = append([]byte{}, value...)
-	return nil
-}
-
-func (t *memoryTable) Delete(bucket, key string) error {
-	t.keep(bucket, key)
-	delete(t.values[bucket], key)
-	return nil
-}
-
-func (t *memoryTable) DeleteAll(bucket, prefix string) error {
-	for _, k := range slices.Sorted(maps.Keys(t.values[bucket])) {
-		if strings.HasPrefix(k, prefix) {
-			_ = t.Delete(bucket, k)
-		}
-	}
-	return nil
-}
-
-func (t *memoryTable) ForEach(bucket string, do func(key, value []byte) error) error {
-	for _, k := range slices.Sorted(maps.Keys(t.values[bucket])) {
-		if err := do([]byte(k), t.values[bucket][k]); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // node is a member in the test.
 type node struct {
 	name    string
-	disk    *memoryDisk
+	disk    *faultyDisk
 	core    *core // nil: it is down
 	next    time.Duration
 	paused  bool
@@ -199,7 +141,10 @@ func (w *faultWorld) tried(do func()) (wrong string) {
 	return ""
 }
 
-func (w *faultWorld) newDisk() *memoryDisk { w.disks++; return newMemoryDisk(w.disks) }
+func (w *faultWorld) newDisk() *faultyDisk {
+	w.disks++
+	return &faultyDisk{memoryDisk: newMemoryDisk(w.disks, "data")}
+}
 
 func (w *faultWorld) start(n *node) {
 	n.waiting, n.owner, n.paused, n.looked = map[uint64]claim{}, "", false, 0

@@ -360,15 +360,23 @@ func (e *Engine) appEndStored(a *application, err error) {
 // saveEndOtherwise: the store refuses the record of the end. With the one that it has a restart would run the application again, so the
 // record is made smaller, and if nothing is left to leave out it is removed: a restart then knows nothing of the application.
 func (e *Engine) saveEndOtherwise(a *application) {
-	n := len(a.diagnostics)
-	if n == 0 {
+	if !a.lessDiagnostics() {
 		e.save(state.RemoveApplication(a.sub.ID), saved{app: a, what: savedNoApp})
 		return
+	}
+	e.save(state.Put(e.appRecord(a)), saved{app: a, what: savedFinalApp})
+}
+
+// lessDiagnostics leaves some of the diagnostics out; false: there are none.
+func (a *application) lessDiagnostics() bool {
+	n := len(a.diagnostics)
+	if n == 0 {
+		return false
 	}
 	if a.diagnostics = clip(a.diagnostics, cutDiagnostics); n <= cutDiagnostics {
 		a.diagnostics = ""
 	}
-	e.save(state.Put(e.appRecord(a)), saved{app: a, what: savedFinalApp})
+	return true
 }
 
 // leave takes an ended application out of the scheduler and off the nodes.

@@ -203,7 +203,7 @@ func (e *Engine) masterSilent(t *attempt) {
 		}
 		return
 	}
-	if !t.ending() {
+	if !t.ending() && t.state != yarn.AttemptNew { // one that is new was recovered, and its end was never stored: there is nothing of it any more
 		t.counts = true
 		e.endAttempt(t, yarn.AttemptFailed, yarn.FinalFailed,
 			fmt.Sprintf("ApplicationMaster for attempt %s timed out", t.id))
@@ -411,7 +411,7 @@ func (e *Engine) failAttempt(c FailAttempt) {
 		e.fail(c.Ticket, unknownAttempt(c.Attempt))
 		return
 	}
-	if !t.ending() {
+	if !t.ending() && t.state != yarn.AttemptNew { // one that is new was recovered, and its end was never stored: there is nothing of it any more
 		t.counts = true
 		e.endAttempt(t, yarn.AttemptFailed, yarn.FinalFailed, c.Diagnostics)
 	}

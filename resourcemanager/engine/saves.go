@@ -32,6 +32,7 @@ const (
 	savedNothing savedWhat = iota // nobody waits
 	savedNewApp
 	savedChange
+	savedTakenBack // the record without a change that failed
 	savedExtra
 	savedLabels
 	savedDrain
@@ -100,6 +101,10 @@ func (e *Engine) stored(c Stored) {
 		e.attemptEndStored(s.attempt)
 	case savedChange:
 		e.changeStored(s, c.Err)
+	case savedTakenBack:
+		if c.Err != nil && e.takeBackOtherwise(s) {
+			s.then = nil
+		}
 	case savedExtra:
 		e.extraStored(s, c.Err)
 	case savedLabels:
@@ -154,8 +159,19 @@ func (e *Engine) takeBack(a *application) {
 		}
 	}
 	if e.apps[a.sub.ID] == a {
-		e.save(state.Put(e.appRecord(a)), saved{what: savedNothing})
+		e.save(state.Put(e.appRecord(a)), saved{app: a, what: savedTakenBack})
 	}
+}
+
+// takeBackOtherwise: the store has the end of the application with a change that failed, and refuses the one without. It is made smaller, and what waited for it waits on; false:
+// there is nothing to leave out.
+func (e *Engine) takeBackOtherwise(s saved) bool {
+	a := s.app
+	if e.apps[a.sub.ID] != a || !a.ending() || !a.lessDiagnostics() {
+		return false
+	}
+	e.save(state.Put(e.appRecord(a)), saved{app: a, what: savedTakenBack, then: s.then})
+	return true
 }
 
 // changeStored puts a stored change into force and answers the call.

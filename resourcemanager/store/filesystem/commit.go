@@ -55,8 +55,17 @@ func (k *keeper) still() error {
 	return k.owned()
 }
 
-// mark is the path of the file that is there as long as this is the last start of ours.
+// mark is the path of what is there as long as this is the last start of ours: on this machine a file; on HDFS the directory in which files are written,
+// and into which go those that are removed, so that no step of an earlier start can be made any more once its directory is gone.
 func (k *keeper) mark() string { return path.Join(apache.OwnRoot, markPrefix+k.start) }
+
+// staged is the path of a file while it is written.
+func (k *keeper) staged(name string) string {
+	if k.local {
+		return name + unfinished
+	}
+	return path.Join(k.mark(), path.Base(name)+unfinished)
+}
 
 // journal is that of this start, so that one that was taken over removes no other's.
 func (k *keeper) journal() string { return path.Join(apache.OwnRoot, journalName+"-"+k.start) }
@@ -240,7 +249,20 @@ func (k *keeper) remove(name string, dirs map[string]bool) error {
 		return err
 	}
 	dirs[path.Dir(name)] = true
-	return k.sys.Remove(k.at(name))
+	if k.local {
+		return k.sys.Remove(k.at(name))
+	}
+	away := path.Join(k.mark(), removedPrefix+path.Base(name))
+	if err := k.sys.Remove(k.at(away)); err != nil {
+		return err
+	}
+	switch err := k.sys.Rename(k.at(name), k.at(away)); {
+	case errors.Is(err, fs.ErrNotExist): // one of the two directories, or there is nothing to remove
+		return k.owned()
+	case err != nil:
+		return err
+	}
+	return k.sys.Remove(k.at(away))
 }
 
 // makeDir makes a directory, and has that of a new one synced.
@@ -293,8 +315,8 @@ func (k *keeper) syncAll(dirs map[string]bool) error {
 
 // write puts a whole file in place of another one. Its directory has to be synced.
 func (k *keeper) write(name string, content []byte) error {
-	to := k.at(name)
-	w, err := k.sys.Create(to+unfinished, fileMode, true)
+	staged := k.staged(name)
+	w, err := k.sys.Create(k.at(staged), fileMode, true)
 	if err != nil {
 		return err
 	}
@@ -303,7 +325,7 @@ func (k *keeper) write(name string, content []byte) error {
 		err = closing
 	}
 	if err == nil {
-		err = k.sync(name + unfinished)
+		err = k.sync(staged)
 	}
 	if err == nil {
 		err = k.forgetSum(name)
@@ -312,7 +334,7 @@ func (k *keeper) write(name string, content []byte) error {
 		err = k.still()
 	}
 	if err == nil {
-		err = k.sys.Rename(to+unfinished, to)
+		err = k.sys.Rename(k.at(staged), k.at(name))
 	}
 	return err
 }

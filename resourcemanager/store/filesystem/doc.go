@@ -10,16 +10,17 @@
 //	  AMRMTokenSecretManagerRoot/AMRMTokenSecretManagerNode
 //	  ReservationSystemRoot/<plan>/<reservation>
 //	  HeddleRoot/<table>/<name>                            records that Hadoop does not have
-//	  HeddleRoot/start-<random>                            empty: the mark of the last start of ours
+//	  HeddleRoot/start-<random>                            the mark of the last start of ours: an empty file, on HDFS a directory
 //	  HeddleRoot/journal-<random>, lock
 //	  HeddleRoot/removed-<application>                     its directory, about to be removed
 //
-// A file is written under another name, made durable and renamed. A batch of more than
+// A file is written under another name, made durable and renamed. On HDFS that name is in the directory of the start, and what
+// is removed goes there first: a next start takes the directory away, and with it every step that an earlier one may still make. A batch of more than
 // one change is in the journal before the first of them is made, so that the next start
 // carries it out as a whole. A journal of an earlier start than the last one is not
 // carried out: another ResourceManager has been here since.
 //
-// On this machine the lock keeps a second ResourceManager of ours away. Otherwise nothing
-// but the epoch and the mark, which are compared before each batch, and on HDFS before
-// each of its steps, tells that another one has taken over; Hadoop's counts the epoch alone.
+// On this machine the lock keeps a second ResourceManager of ours away. Otherwise the epoch and
+// the mark, which are compared before each batch, and on HDFS before each of its steps, tell that
+// another one has taken over; Hadoop's counts the epoch alone, and may come in between.
 package filesystem

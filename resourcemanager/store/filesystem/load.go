@@ -36,6 +36,12 @@ func (k *keeper) load(ctx context.Context) (*state.Snapshot, error) {
 	if err := k.makeDirs(directories...); err != nil {
 		return nil, err
 	}
+	k.start = rand.Text()
+	if !k.local {
+		if err := k.makeDirs(k.mark()); err != nil {
+			return nil, err
+		}
+	}
 	if err := k.checkVersion(); err != nil {
 		return nil, err
 	}
@@ -79,9 +85,10 @@ func (k *keeper) leaveMark(before []byte) error {
 			return err
 		}
 	}
-	k.start = rand.Text()
-	if err := k.write(k.mark(), []byte{}); err != nil {
-		return err
+	if k.local {
+		if err := k.write(k.mark(), []byte{}); err != nil {
+			return err
+		}
 	}
 	list, err := k.sys.List(k.at(apache.OwnRoot), maxEntries)
 	if err != nil {
@@ -170,6 +177,9 @@ func (k *keeper) walk(ctx context.Context) (names []string, err error) {
 					continue
 				}
 				if info.Dir {
+					if name == k.mark() {
+						continue
+					}
 					if strings.Count(name, "/") < 3 {
 						next = append(next, name)
 					}

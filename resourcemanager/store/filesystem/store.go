@@ -36,6 +36,9 @@ type Options struct {
 	// the machine go down there.
 	Step func(op, path, to string) error
 
+	// Connect, if not nil, connects to the file system of the URL instead of Systems. It is for tests.
+	Connect func() (filesystem.FileSystem, error)
+
 	noSync bool // tests that lose no power need not wait for disks
 }
 
@@ -102,7 +105,13 @@ func (k *keeper) connect(ctx context.Context) error {
 	}
 	base, hangUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer context.AfterFunc(ctx, hangUp)()
-	sys, err := k.options.Systems.Connect(base, k.options.URL, k.options.User)
+	connect := k.options.Connect
+	if connect == nil {
+		connect = func() (filesystem.FileSystem, error) {
+			return k.options.Systems.Connect(base, k.options.URL, k.options.User)
+		}
+	}
+	sys, err := connect()
 	if err != nil {
 		hangUp()
 		return fmt.Errorf("the state store %s: %w", k.where, err)
