@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// absent is a row of docs/metrics.md: attributes that are not told.
+// absent is a row of docs/metrics.md: attributes that Heddle does not have.
 type absent struct {
 	daemon, bean string
 	attributes   []string // patterns
@@ -163,7 +163,7 @@ func absences(t *testing.T, root string) (out []absent) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, table, _ := strings.Cut(string(text), "## Not told")
+	_, table, _ := strings.Cut(string(text), "## Metrics that Heddle does not have")
 	for _, line := range strings.Split(table, "\n") {
 		f := strings.Split(line, " | ")
 		if len(f) != 4 || !strings.HasPrefix(line, "| ") {
@@ -182,7 +182,7 @@ func absences(t *testing.T, root string) (out []absent) {
 		out = append(out, a)
 	}
 	if len(out) == 0 {
-		t.Fatal("docs/metrics.md has no table of what is not told")
+		t.Fatal("docs/metrics.md has no table of the metrics that Heddle does not have")
 	}
 	return out
 }
