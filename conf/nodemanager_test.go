@@ -278,15 +278,15 @@ func TestNodeManagerRefusals(t *testing.T) {
 		{"node labels", nm + "node-labels.provider", "com.example.Labels", "Script"},
 		{"limits of log directories", nm + "container-log-monitor.enable", "true", "false"},
 		{"log aggregation policy", nm + "log-aggregation.policy.class", "com.example.Policy", policyPackage + "AMOnlyLogAggregationPolicy"},
-		{"log aggregation format", "yarn.log-aggregation.file-formats", "IndexedFile,TFile", "TFile,IndexedFile"},
+		{"log aggregation format", "yarn.log-aggregation.file-formats", "IndexedFile", "IndexedFile,TFile"},
 		{"log compression", nm + "log-aggregation.compression-type", "lzo", "gz"},
 		{"shuffle over TLS", "mapreduce.shuffle.ssl.enabled", "true", "false"},
 	} {
-		no, _ := split(UnsupportedByNodeManager(nodeProperties(t, c.name, c.on)))
+		no, _ := split(UnsupportedByNodeManager(nodeProperties(t, "yarn.log-aggregation-enable", "true", c.name, c.on)))
 		if len(no) != 1 || no[0].Feature != c.feature || no[0].Name != c.name {
 			t.Errorf("%s=%s: %v", c.name, c.on, no)
 		}
-		if no, _ := split(UnsupportedByNodeManager(nodeProperties(t, c.name, c.off))); len(no) != 0 {
+		if no, _ := split(UnsupportedByNodeManager(nodeProperties(t, "yarn.log-aggregation-enable", "true", c.name, c.off))); len(no) != 0 {
 			t.Errorf("%s=%s: %v", c.name, c.off, no)
 		}
 	}

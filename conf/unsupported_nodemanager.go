@@ -2,6 +2,7 @@ package conf
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -40,8 +41,8 @@ var missingNodeManager = []missing{
 
 	{"log aggregation policy", nm + "log-aggregation.policy.class", "", classOtherThan(policyClasses, builtPolicies...), Refused,
 		"other logs would be kept than it says", policyPackage + "AllContainerLogAggregationPolicy", "or to another of Hadoop's own policies, with its package"},
-	{"log aggregation format", "yarn.log-aggregation.file-formats", "", otherFormat, Refused,
-		"readers would look for another format", "TFile", "other formats may follow it"},
+	{"log aggregation format", "yarn.log-aggregation.file-formats", "yarn.log-aggregation-enable", otherFormats, Refused,
+		"readers would look for another format", "TFile", "or add it to the list"},
 	{"log compression", nm + "log-aggregation.compression-type", "", notOneOf("none", "gz"), Refused, "logs would be stored otherwise", "gz", "or to none"},
 	{"shuffle over TLS", "mapreduce.shuffle.ssl.enabled", "", isTrue, Refused, "map output would go over the wire in the clear", "false", ""},
 
@@ -58,7 +59,9 @@ var missingNodeManager = []missing{
 	{"container listeners", nm + "container-state-transition-listener.classes", "", anyValue, Changed, "Java listeners cannot be run", "", ""},
 	{"timeline service", "yarn.timeline-service.enabled", "", isTrue, Changed, "nothing is published to it", "false", ""},
 	{"shared cache", "yarn.sharedcache.enabled", "", isTrue, Ignored, "resources are localized without it", "false", ""},
-	{"log aggregation format", "yarn.log-aggregation.file-formats", "", moreFormats, Ignored, "only the first one is written", "TFile", ""},
+	{"log aggregation format", "yarn.log-aggregation.file-formats", "yarn.log-aggregation-enable", laterFormat, Changed,
+		"logs are written as TFile; of an application that has logs in an earlier format, too, Apache's readers show those alone", "TFile", "or put it first if Apache's NodeManagers run beside ours"},
+	{"log aggregation format", "yarn.log-aggregation.file-formats", "", moreFormats, Ignored, "only TFile is written", "TFile", ""},
 }
 
 // otherThanFolded matches any value but these words, in whatever case.
@@ -77,10 +80,13 @@ func withoutV2(p *Properties, v string) bool {
 	return unless(cgroups+"v2.enabled", isTrue)(p, v)
 }
 
-func otherFormat(_ *Properties, v string) bool {
+// Where TFile, the format that is built, is in a list of formats: nowhere, not first, or before others.
+func otherFormats(_ *Properties, v string) bool {
 	list := splitList(v)
-	return len(list) > 0 && list[0] != "TFile"
+	return len(list) > 0 && !slices.Contains(list, "TFile")
 }
+
+func laterFormat(_ *Properties, v string) bool { return slices.Index(splitList(v), "TFile") > 0 }
 
 func moreFormats(_ *Properties, v string) bool {
 	list := splitList(v)

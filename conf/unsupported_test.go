@@ -299,7 +299,7 @@ func TestEveryRowTellsTheWayOn(t *testing.T) {
 					with = append(with, row.with, "true")
 				}
 				var met Findings
-				for _, value := range []string{asking[row.name], "true", "com.example.Foreign", "TFile,com.example.Foreign"} {
+				for _, value := range []string{asking[row.name], "true", "com.example.Foreign", "TFile,com.example.Foreign", "com.example.Foreign,TFile"} {
 					if met = of(row, append(with, row.name, value)...); len(met) > 0 {
 						break
 					}

@@ -249,10 +249,12 @@ func TestLogsAreDeleted(t *testing.T) {
 	await(t, "the logs are deleted", func() bool { return !exists(w.path("logs", w.app.String())) })
 }
 
-// With aggregation one file has the logs of all of an application's containers, and they are here no more.
+// With aggregation one file has the logs of all of an application's containers, and they are here no more. It is a TFile, also where
+// the list of formats begins with another one, as in CDP.
 func TestAggregation(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "yarn.log-aggregation-enable", "true", "yarn.nodemanager.log-aggregation.compression-type", "gz")
+	w := newWorld(t, "yarn.log-aggregation-enable", "true", "yarn.nodemanager.log-aggregation.compression-type", "gz", "yarn.log-aggregation.file-formats", "IFile,TFile",
+		"yarn.log-aggregation.file-controller.IFile.class", "org.apache.hadoop.yarn.logaggregation.filecontroller.ifile.LogAggregationIndexedFileController")
 	want := map[string]string{}
 	for _, text := range []string{"one", "two"} {
 		id := w.runs("echo " + text + "; echo wrong >&2; exit 4")

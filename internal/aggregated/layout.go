@@ -3,6 +3,7 @@ package aggregated
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/heddle-project/heddle/internal/filesystem"
@@ -29,8 +30,8 @@ type Layout struct {
 }
 
 // ReadLayouts are the places of all formats of
-// yarn.log-aggregation.file-formats, in their order: the first is written to,
-// all are looked for. property gives the value of a property, "" for one that
+// yarn.log-aggregation.file-formats, in their order: Writable says to which logs
+// are written, all are looked for. property gives the value of a property, "" for one that
 // is not set. The error names the property that is wrong.
 func ReadLayouts(property func(name string) string) ([]Layout, error) {
 	const formats = "yarn.log-aggregation.file-formats"
@@ -47,6 +48,14 @@ func ReadLayouts(property func(name string) string) ([]Layout, error) {
 		out = append(out, l)
 	}
 	return out, nil
+}
+
+// Writable is the first layout in the format that is written here; false if there is none.
+func Writable(list []Layout) (Layout, bool) {
+	if i := slices.IndexFunc(list, func(l Layout) bool { return l.TFile }); i >= 0 {
+		return list[i], true
+	}
+	return Layout{}, false
 }
 
 func readLayout(property func(string) string, format string) (Layout, error) {

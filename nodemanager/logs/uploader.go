@@ -56,7 +56,7 @@ type Uploader struct {
 // New checks the configuration; it connects to nothing.
 func New(cfg Config) (*Uploader, error) {
 	if !cfg.Layout.TFile {
-		return nil, fmt.Errorf("yarn.log-aggregation.file-formats: %s comes first and is not built; only TFile is", cfg.Layout.Format)
+		return nil, fmt.Errorf("yarn.log-aggregation.file-formats: %s is not written here, only TFile is", cfg.Layout.Format)
 	}
 	if _, err := aggregated.ParseCompression(string(cfg.Compression)); err != nil {
 		return nil, fmt.Errorf("yarn.nodemanager.log-aggregation.compression-type: %w", err)
