@@ -43,7 +43,7 @@ func ParseAddress(s string, defaultPort int) (Address, bool) {
 		port = strings.TrimPrefix(port, ":")
 	} else if strings.Count(s, ":") > 1 {
 		host = s
-		if last := strings.LastIndexByte(s, ':'); net.ParseIP(s[:last]) != nil {
+		if last := strings.LastIndexByte(s, ':'); net.ParseIP(s[:last]) != nil && strings.Trim(s[last+1:], "0123456789") == "" {
 			host, port = s[:last], s[last+1:]
 		}
 		if net.ParseIP(host) == nil {

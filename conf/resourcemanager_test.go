@@ -110,7 +110,7 @@ func TestAddresses(t *testing.T) {
 
 func TestAddressesOfIPv6(t *testing.T) {
 	for text, want := range map[string]string{"[::1]:9": "[::1]:9", "[2001:db8::5]": "[2001:db8::5]:1", "::1:8032": "[::1]:8032", "2001:db8::5:8032": "[2001:db8::5]:8032",
-		"2001:db8:0:0:0:0:0:5:8032": "[2001:db8::5]:8032", "::1": "[::1]:1", "http://::1:8088/x": "[::1]:8088",
+		"2001:db8:0:0:0:0:0:5:8032": "[2001:db8::5]:8032", "::1": "[::1]:1", "2001:db8::1:abcd": "[2001:db8::1:abcd]:1", "http://::1:8088/x": "[::1]:8088",
 		"::1:99999": "", "a::1:2": "[a::1]:2", "a:b:1": "", "::1:": "[::1]:1", "[::1": "", "1::2::3": ""} {
 		got, ok := ParseAddress(text, 1)
 		if ok != (want != "") || ok && net.JoinHostPort(net.ParseIP(got.Host).String(), strconv.Itoa(got.Port)) != want {

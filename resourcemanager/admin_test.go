@@ -268,8 +268,13 @@ func TestMaxPriorityIsReadAnew(t *testing.T) {
 	w.site["yarn.cluster.max-application-priority"] = "much"
 	_, err := root.raw("refreshClusterMaxPriority", &pb.RefreshClusterMaxPriorityRequest{})
 	refused(t, err, yarnException, "yarn.cluster.max-application-priority")
-	if n := w.term().maxPriority.Load(); n != 7 {
+	if n := *w.term().maxPriority.Load(); n != 7 {
 		t.Errorf("after a bad file it is %d", n)
+	}
+	w.site["yarn.cluster.max-application-priority"] = "3" // a refresh of queues is about queues
+	must(root, "refreshQueues", &pb.RefreshQueuesRequest{}, &pb.RefreshQueuesResponse{})
+	if n := alice.report(alice.submit(nine)).GetPriority().GetPriority(); n != 7 {
+		t.Errorf("after a refresh of queues priorities are cut to %d", n)
 	}
 }
 
@@ -298,8 +303,7 @@ func TestDynamicResources(t *testing.T) {
 	if r := other.beat().GetResource(); r.GetMemory() != 1024 || r.GetVirtualCores() != 8 {
 		t.Errorf("the new node is told %v", r)
 	}
-	for _, bad := range []string{"<configuration>", strings.ReplaceAll(sound, "2048", "much"), strings.ReplaceAll(sound, "2048", "-1"), strings.ReplaceAll(sound, n.id.String()+",", "nonsense,"),
-		strings.ReplaceAll(sound, "</configuration>", set(n.id.String()+".overcommittimeout", "5")+"</configuration>")} {
+	for _, bad := range []string{"<configuration>", strings.ReplaceAll(sound, "2048", "much"), strings.ReplaceAll(sound, "2048", "-1"), strings.ReplaceAll(sound, n.id.String()+",", "nonsense,")} {
 		put(bad)
 		_, err := root.raw("refreshNodesResources", &pb.RefreshNodesResourcesRequest{})
 		refused(t, err, yarnException, "")

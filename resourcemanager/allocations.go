@@ -103,7 +103,7 @@ func (t *term) refreshFair(site *conf.Properties) (cfg *config.Config, applied f
 	}
 	if err == nil {
 		cluster := started.Cluster
-		cluster.MaxAllocation, cluster.Allocations = fresh.MaxAllocation, read.file
+		cluster.MaxAllocation, cluster.MaxPriority, cluster.Allocations = fresh.MaxAllocation, fresh.MaxPriority, read.file
 		cfg, err = t.parseFair(cluster, started.Properties(), t.clusterSize())
 	}
 	if err != nil {
@@ -331,7 +331,7 @@ func (t *term) reloadAllocations(ctx context.Context, where setup.AllocationFile
 	}
 	started := t.access.schedule.Load()
 	cluster := started.Cluster
-	cluster.Allocations = read.file
+	cluster.MaxPriority, cluster.Allocations = *t.maxPriority.Load(), read.file
 	cfg, err := t.parseFair(cluster, started.Properties(), t.clusterSize())
 	if err != nil {
 		return err

@@ -23,7 +23,11 @@ func (p *process) readCluster(site *conf.Properties) (config.Cluster, error) {
 			return config.Cluster{}, err
 		}
 	}
-	return setup.Cluster(site, types, nil)
+	c, err := setup.Cluster(site, types, nil)
+	if most := p.maxPriority.Load(); most != nil {
+		c.MaxPriority = *most
+	}
+	return c, err
 }
 
 // readSchedule reads and checks the scheduler's configuration: for the

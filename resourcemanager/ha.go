@@ -205,6 +205,9 @@ func (d *Daemon) rereadRights() error {
 	if err := d.rereadLists(); err != nil {
 		d.Log.Error("the lists of nodes cannot be read; those of before hold", "error", err)
 	}
+	if err := d.rereadSizes(); err != nil {
+		d.Log.Error("the sizes of nodes cannot be read; those of before hold", "error", err)
+	}
 	if err := d.RefreshGroups(); err != nil {
 		return err
 	}

@@ -42,13 +42,13 @@ func (p *process) readSizes() (map[yarn.NodeID]engine.NodeSize, error) {
 		}
 		out[id] = engine.NodeSize{Node: id, MemoryMB: int64(r.Int32(prefix+name+".memory", 8192, conf.NotBelow(0))), VCores: int64(r.Int32(prefix+name+".vcores", 8, conf.NotBelow(0)))}
 		if r.Int32(prefix+name+".overcommittimeout", -1, conf.NotBelow(-1)) >= 0 {
-			r.Fail(prefix+name+".overcommittimeout", "overcommit timeouts are not built: containers beyond the new size go on until they end; leave it out")
+			p.Log.Warn("overcommit timeouts are not built: containers beyond the new size of a node go on until they end", "file", file, "property", prefix+name+".overcommittimeout")
 		}
 	}
 	return out, r.Err()
 }
 
-// rereadSizes is for when there are no nodes.
+// rereadSizes reads the file again. Nodes that are there keep their sizes.
 func (p *process) rereadSizes() error {
 	sizes, err := p.readSizes()
 	if err == nil {
@@ -77,7 +77,7 @@ func (p *process) RefreshMaxPriority() (engine.SetMaxPriority, error) {
 	if err != nil {
 		return engine.SetMaxPriority{}, err
 	}
-	p.maxPriority.Store(settings.Applications.MaxPriority)
+	p.maxPriority.Store(&settings.Applications.MaxPriority)
 	return engine.SetMaxPriority{Most: settings.Applications.MaxPriority}, nil
 }
 

@@ -40,7 +40,7 @@ type process struct {
 
 	refreshing  sync.Mutex                                             // is held while the lists of nodes are read and replaced
 	lists       atomic.Pointer[hosts.Lists]                            // in force
-	maxPriority atomic.Int32                                           // of applications
+	maxPriority atomic.Pointer[int32]                                  // of applications; nil: as the site files say
 	sizes       atomic.Pointer[map[yarn.NodeID]engine.NodeSize]        // of nodes, by dynamic-resources.xml
 	lookup      func(ctx context.Context, host string) (string, error) // gives the address of a host
 }
@@ -66,6 +66,7 @@ func (p *process) prepare() (err error) {
 	if p.settings, err = p.readSettings(p.site); err != nil {
 		return err
 	}
+	p.maxPriority.Store(&p.settings.Applications.MaxPriority)
 	cluster, err := p.readCluster(p.site)
 	if err != nil {
 		return err
@@ -90,7 +91,6 @@ func (p *process) prepare() (err error) {
 		return err
 	}
 	p.lists.Store(lists)
-	p.maxPriority.Store(p.settings.Applications.MaxPriority)
 	return p.rereadSizes()
 }
 

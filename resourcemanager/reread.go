@@ -17,9 +17,9 @@ func (d *Daemon) Reread(ctx context.Context) {
 		operation string
 		run       func() error
 	}
-	parts := []part{{"refreshNodes", d.rereadLists}}
+	parts := []part{{"refreshNodes", d.rereadLists}, {"refreshNodesResources", d.rereadSizes}}
 	if t := d.term.Load(); t != nil {
-		parts = []part{{"refreshNodes", func() error { return t.rereadNodes(ctx) }}}
+		parts = []part{{"refreshNodes", func() error { return t.rereadNodes(ctx) }}, {"refreshNodesResources", func() error { return t.resizeNodes(ctx) }}}
 		if !t.queues.mutable { // else the store says what the queues are, and nobody but us changes it
 			parts = append([]part{{"refreshQueues", func() error { return t.rereadQueues(ctx, t.User) }}}, parts...)
 		}
@@ -47,7 +47,7 @@ func (p *process) rereadLists() error {
 		return err
 	}
 	p.adopt(lists)
-	return p.rereadSizes()
+	return nil
 }
 
 func (t *term) rereadQueues(ctx context.Context, user string) error {
@@ -61,6 +61,15 @@ func (t *term) rereadQueues(ctx context.Context, user string) error {
 	}
 	_, err = t.ask(ctx, func(k engine.Ticket) engine.Command { cmd.Ticket = k; return cmd })
 	done(err)
+	return err
+}
+
+func (t *term) resizeNodes(ctx context.Context) error {
+	cmd, err := t.RefreshNodesResources()
+	if err != nil {
+		return err
+	}
+	_, err = t.ask(ctx, func(k engine.Ticket) engine.Command { cmd.Ticket = k; return cmd })
 	return err
 }
 

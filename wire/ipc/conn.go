@@ -59,6 +59,10 @@ func (c *conn) writeFailed(err error) {
 		c.server.stats.slowReaders.Add(1)
 		c.server.log.Warn("closing a connection that does not read", "remote", c.remote, "error", err)
 	}
+	if broken := (*streamError)(nil); errors.As(err, &broken) {
+		c.server.stats.panics.Add(1)
+		c.server.log.Error("closing a connection in the middle of an answer that could not be made", "remote", c.remote, "error", err, "stack", broken.stack)
+	}
 	c.shut()
 }
 

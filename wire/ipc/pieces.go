@@ -3,6 +3,7 @@ package ipc
 import (
 	"encoding/binary"
 	"fmt"
+	"runtime/debug"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -144,11 +145,16 @@ func (c *Call) Stream(size int, next func([]byte) []byte) {
 	c.release()
 }
 
+// streamError is why an answer could not be made to its end.
+type streamError struct{ why, stack string }
+
+func (e *streamError) Error() string { return "an answer could not be made: " + e.why }
+
 // refill makes the next piece of the buffer's stream in place of what has been written.
 func (b *buffer) refill() (err error) {
 	defer func() {
 		if panicked := recover(); panicked != nil {
-			err = fmt.Errorf("an answer could not be made: %v", panicked)
+			err = &streamError{fmt.Sprint(panicked), string(debug.Stack())}
 		}
 	}()
 	s := b.stream
@@ -157,7 +163,7 @@ func (b *buffer) refill() (err error) {
 		was := len(b.b)
 		b.b = s.next(b.b)
 		if made := len(b.b) - was; made <= 0 || made > s.left {
-			return fmt.Errorf("an answer has %d bytes where 1 to %d were left", made, s.left)
+			return &streamError{why: fmt.Sprintf("it has %d bytes where 1 to %d were left", made, s.left)}
 		}
 		s.left -= len(b.b) - was
 	}

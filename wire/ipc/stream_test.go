@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -73,9 +75,10 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// A message that is not as long as was said ends the connection, and nothing else.
+// A message that is not as long as was said ends the connection, and nothing else. The log says why.
 func TestStreamOfAnotherLength(t *testing.T) {
-	s := serve(t, ServerConfig{Protocols: streaming()})
+	var out bytes.Buffer
+	s := serve(t, ServerConfig{Protocols: streaming(), Log: slog.New(slog.NewTextHandler(&out, nil))})
 	for _, method := range []string{"short", "over", "broken stream"} {
 		c := dial(t, ClientConfig{Credentials: Credentials{User: "a"}})
 		if _, err := c.Call(t.Context(), s.Addr().String(), clientProtocol, method, nil); err == nil {
@@ -85,6 +88,12 @@ func TestStreamOfAnotherLength(t *testing.T) {
 	c := dial(t, ClientConfig{Credentials: Credentials{User: "a"}})
 	if _, err := c.Call(t.Context(), s.Addr().String(), clientProtocol, "echo", nil); err != nil {
 		t.Error(err)
+	}
+	if err := s.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if n := strings.Count(out.String(), "an answer could not be made"); n != 3 || !strings.Contains(out.String(), "boom") || s.Stats().Panics != 3 {
+		t.Errorf("%d lines, %d counted:\n%s", n, s.Stats().Panics, out.String())
 	}
 }
 

@@ -138,14 +138,14 @@ func (t *tracker) registration(c *ipc.Call, m *pb.RegisterNodeManagerRequest) (c
 	if cmd.Labels, err = namedLabels(m.GetNodeLabels()); err != nil {
 		return cmd, err
 	}
+	cmd.Rack = t.Rack(id.Host) // which may take a while: what can be refreshed meanwhile comes after it
+	cmd.Excluded = t.Excluded(id.Host, c.Caller.Remote.Addr())
+	cmd.Untracked = t.Untracked(id.Host, c.Caller.Remote.Addr())
 	if size, ok := t.Size(id); ok {
 		said := cmd.Total
 		cmd.Total = size.Of(said)
 		cmd.Resized = cmd.Total != said
 	}
-	cmd.Rack = t.Rack(id.Host) // which may take a while
-	cmd.Excluded = t.Excluded(id.Host, c.Caller.Remote.Addr())
-	cmd.Untracked = t.Untracked(id.Host, c.Caller.Remote.Addr())
 	return cmd, nil
 }
 
