@@ -342,6 +342,9 @@ func (c *Cluster) Run() string {
 		}
 		if i%againSteps == againSteps-1 { // an order may have been under way
 			c.undrain()
+			if c.mastersFill() {
+				c.killOne()
+			}
 		}
 	}
 	return c.notEnded()

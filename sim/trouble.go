@@ -244,6 +244,38 @@ func (c *Cluster) allWell() {
 	}
 }
 
+// mastersFill tells whether masters have all of the cluster, so that none gets what it waits for: queues that are empty let more of them start than
+// fit beside their work, here as with Apache, when all start at once.
+func (c *Cluster) mastersFill() bool {
+	for _, n := range c.nodes {
+		left := n.total
+		for _, p := range n.containers { //tidy:unordered a sum
+			if !p.master || p.complete {
+				return false
+			}
+			for t := range left {
+				left[t] -= p.grant.Resource[t]
+			}
+		}
+		if left[yarn.Memory] >= least[yarn.Memory] && left[yarn.VCores] >= least[yarn.VCores] {
+			return false
+		}
+	}
+	return true
+}
+
+// killOne has a user give the oldest application up.
+func (c *Cluster) killOne() {
+	for _, id := range c.ids {
+		if c.alive(c.apps[id]) {
+			c.user.ask(func(t engine.Ticket) engine.Command {
+				return engine.Kill{Ticket: t, Application: id, Diagnostics: "gives way to others"}
+			}, c.count("killed because masters had the cluster"))
+			return
+		}
+	}
+}
+
 // wish is the key of something that a master asks for besides its containers.
 type wish struct {
 	priority int32
