@@ -49,9 +49,9 @@ sim: ## the simulated cluster's tests; SEED=N chooses the run, RUNS=N how many s
 attack: build ## every attack of test/attack on a running daemon; SEED=N, ATTACKS="NAME ..." and SHORT=1 choose
 	@go run ./test/attack -seed $(SEED) $(if $(SHORT),-short) $(ATTACKS)
 
-mutation: ## a test fails for every report of a change that is taken out of the scheduler (test/mutation/reports), and for every remedy (remedies); half an hour
+mutation: ## a test fails for every report of a change that is taken out of the scheduler (test/mutation/reports), and for every safeguard (safeguards); half an hour
 	@test/mutation/reports
-	@test/mutation/remedies
+	@test/mutation/safeguards
 
 bench: ## the load drivers, and their own tests; bench/README.md tells how to measure
 	go test ./bench/...

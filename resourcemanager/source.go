@@ -110,8 +110,9 @@ func (t *term) locate(g *view.Gate) { g.Origin = written(t.access.schedule.Load(
 // byDefault stands for the origin of what is written nowhere.
 const byDefault = "default"
 
-// written is where properties are written that a text names. One that is not set is governed by that for all queues, which is named then, or has its default.
-// What a queue has that was created on demand is told of the queue in which it was.
+// written is where the properties in names, separated by spaces or commas, are set. Where one is not set and another decides, for all queues or for all partitions,
+// it is where that one is set, and "by" its name. For a queue that was created on demand it is where the queue is configured below which it was created.
+// byDefault: none of them is set.
 func written(cfg *config.Config, names string) string {
 	var at []string
 	add := func(text string) {

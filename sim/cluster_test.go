@@ -109,7 +109,7 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-// rare are faults, and what an invariant needs to be broken at all, with how often they happen at least in 200 runs.
+// rare are faults, and situations without which an invariant could not break, with how often each must occur at least in 200 runs.
 var rare = map[string]int{
 	"moved": 500, "refreshed": 500, "not refreshed": 100, "labelled": 300, "reserved": 1000, "enlarged": 100, "shrunk": 1000, "promoted": 50, "demoted": 500,
 	"given a priority": 500, "given a lifetime": 100, "killed": 200, "kills acknowledged": 50, "ends acknowledged": 500, "failed": 100, "ordered": 100, "order taken back": 15,

@@ -84,7 +84,7 @@ func (t *term) late(id yarn.NodeID, n *view.Node) {
 	}
 }
 
-// mostLate is for how many milliseconds a ResourceManager may not see that a deadline has passed. Machines pause.
+// mostLate is how late a ResourceManager may notice that a deadline has passed, in milliseconds; machines pause.
 const mostLate = 15_000
 
 // ordered enters that an order to drain is in force, unless somebody has begun to take one back meanwhile.

@@ -368,9 +368,9 @@ func (c *hdfsClient) SetOwner(string, string, string) error { return errors.New(
 // Close implements filesystem.FileSystem.
 func (c *hdfsClient) Close() error { return nil }
 
-// TestEveryPause has the ResourceManager stand still before each write of each commit to HDFS, where no lock keeps anybody away, while the next one loads the store, and
-// go on before each call of that one. What it then acknowledges has to be in what the next one has loaded, and nothing may change after that. HEDDLE_SIM_PAUSES=1
-// has it go on before each call, instead of every seventh.
+// TestEveryPause pauses the ResourceManager before each write of each commit to HDFS, which has no lock, starts a second one, and lets the first resume at some call of
+// the second, while that loads the store or already uses it. Whatever the first acknowledges then must be in what the second has loaded, and nothing may change
+// afterwards. HEDDLE_SIM_PAUSES=1 lets it resume at every call, instead of at every seventh.
 func TestEveryPause(t *testing.T) {
 	every := int(number(t, "HEDDLE_SIM_PAUSES", 7))
 	runs, pauses, acknowledged, longest := 0, 0, 0, 0

@@ -422,7 +422,7 @@ func (t *term) recover(s *state.Snapshot) {
 	t.recovered(s)
 }
 
-// twice has another ResourceManager make the same of what is stored, in one of three terms.
+// twice recovers a second ResourceManager from the same snapshot, in one term of three, for recovered to compare: equal records must lead to equal states.
 func (t *term) twice(s *state.Snapshot, cmd engine.Recover) {
 	if t.c.script != nil || t.c.Terms%3 != 0 {
 		return
@@ -444,7 +444,7 @@ func (t *term) twice(s *state.Snapshot, cmd engine.Recover) {
 	t.again = other.engine.Digest()
 }
 
-// recovered holds what has become of what was stored against it.
+// recovered compares the state after recovery with the records that it was recovered from.
 func (t *term) recovered(s *state.Snapshot) {
 	c := t.c
 	if t.over || c.script != nil {

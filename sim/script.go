@@ -114,7 +114,7 @@ func (b *both) Load(ctx context.Context) (*state.Snapshot, error) {
 	return nil, errors.New("the store does not have what was stored, all of it and nothing else")
 }
 
-// there enters that the batch that was being committed was stored.
+// there brings the store in memory up to date when the batch that was being committed turns out to be stored.
 func (b *both) there(ctx context.Context) error {
 	b.memory = b.c.disk.Open(store.Options{})
 	if _, err := b.memory.Load(ctx); err != nil {

@@ -197,7 +197,7 @@ func (t *term) apply(p posted) {
 	}
 }
 
-// holds is the state before a command that may be refused; 0: it is not looked at.
+// holds is a digest of the state before a command that may be refused, to be compared if it is; 0: there is none to compare with.
 func (t *term) holds(cmd engine.Command) uint64 {
 	switch cmd.(type) {
 	case engine.AddLabels, engine.RemoveLabels, engine.ReplaceLabels, engine.DrainNodes, engine.UndrainNodes, engine.SetNodeResource, engine.Move,
@@ -209,10 +209,10 @@ func (t *term) holds(cmd engine.Command) uint64 {
 	return 0
 }
 
-// refusalsSeen is of how many commands that may be refused one is looked at: a look at the whole state takes long.
+// refusalsSeen: of so many commands the digest is taken before one, because a digest of the whole state takes long.
 const refusalsSeen = 8
 
-// crashesAfter is how often in a hundred thousand the process dies after a command. Nodes and masters call far more often than anybody else.
+// crashesAfter is after how many of 100,000 such commands the process dies. It is less for calls of nodes and masters, which are far more frequent than others.
 func crashesAfter(cmd engine.Command) int {
 	switch cmd.(type) {
 	case *engine.Heartbeat, *engine.Allocate, engine.RegisterNode, engine.Tick, engine.Sweep:

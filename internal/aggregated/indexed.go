@@ -15,7 +15,7 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// Limits of what an indexed file says about itself.
+// Limits of the sizes that an indexed file gives for its own parts.
 const (
 	maxIndexBytes = 16 << 20
 	maxCheckBytes = 64 << 10
@@ -27,11 +27,11 @@ const markBytes = sha256.Size
 // indexedClass ends the name of the class that writes indexed files.
 const indexedClass = ".LogAggregationIndexedFileController"
 
-// checkSuffix ends the name of the file that says up to where an indexed file is complete while it is appended to.
+// checkSuffix ends the name of the file that says up to which byte an indexed file is complete while it is appended to.
 const checkSuffix = "-checksum"
 
-// indexed reads an indexed file of Hadoop: log files, each packed by itself, then an index, which is a Java object that tells
-// where they are, its size in four bytes, and the mark. A file may have been appended to: the last index is for all.
+// indexed reads an indexed file of Hadoop, whose format configurations usually name IFile: log files, each compressed by itself, then an index, which is a
+// serialized Java object that tells where they are, the size of the index in four bytes, and the mark. A file may have been appended to: the last index covers all.
 type indexed struct {
 	file        io.ReadSeeker
 	size        int64 // up to the end of the index

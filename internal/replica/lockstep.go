@@ -15,9 +15,11 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Lockstep is members in one goroutine, for tests and simulations: their disks are in memory, messages arrive in order, and time passes only while somebody waits.
+// Lockstep runs all members of a group in one goroutine, for tests and simulations: their disks are in memory, messages arrive in order, and time passes only while
+// a call waits.
 type Lockstep struct {
-	// Before is asked before each "transaction" of a member, and before each message that it sends, by the name of its kind; an error ends the member instead.
+	// Before, if set, is called before each transaction of a member (what is "transaction") and before each message that it sends (what is the kind of the
+	// message, such as "MsgApp"). If it returns an error, the member dies instead.
 	Before func(member, what string) error
 
 	names   []string
@@ -28,11 +30,11 @@ type Lockstep struct {
 	number  uint64
 }
 
-// message is under way.
+// message is one that is under way.
 type message struct {
 	*pb.Message
 	from *InLockstep
-	data map[string]map[string][]byte // of a snapshot
+	data map[string]map[string][]byte // of a snapshot, by bucket and key
 }
 
 // InLockstep is a Member of a Lockstep.
@@ -61,7 +63,7 @@ func NewLockstep(buckets []string, names ...string) (*Lockstep, error) {
 	return l, l.members[names[0]].core.found(there, l.now)
 }
 
-// Start begins anew with what is on a member's disk.
+// Start starts a member with what is on its disk.
 func (l *Lockstep) Start(name string) error {
 	m := l.members[name]
 	m.waiting, m.dying = map[uint64]chan error{}, false
@@ -69,7 +71,7 @@ func (l *Lockstep) Start(name string) error {
 	return m.core.begin(l.now)
 }
 
-// End ends members. What they have sent arrives nevertheless; Lose takes that away.
+// End has members die. Messages that they have sent still arrive, unless Lose is called.
 func (l *Lockstep) End(names ...string) {
 	for _, name := range names {
 		m := l.members[name]
@@ -81,13 +83,13 @@ func (l *Lockstep) End(names ...string) {
 	}
 }
 
-// Lose has all messages that are under way get lost.
+// Lose drops all messages that are under way.
 func (l *Lockstep) Lose() { l.flying = nil }
 
 // Member is the member of that name.
 func (l *Lockstep) Member(name string) *InLockstep { return l.members[name] }
 
-// before ends the member if it is to end.
+// before asks Before; on an error the member is about to die, and does nothing more.
 func (m *InLockstep) before(what string) error {
 	if m.dying {
 		return ErrClosed
@@ -100,7 +102,7 @@ func (m *InLockstep) before(what string) error {
 	return err
 }
 
-// lockstepDisk is the disk of a member, which asks before each transaction.
+// lockstepDisk is the disk of a member; it asks Before about each transaction.
 type lockstepDisk struct{ m *InLockstep }
 
 // Update implements disk.
@@ -129,7 +131,7 @@ func (m *InLockstep) post(x *pb.Message) {
 	m.l.flying = append(m.l.flying, out)
 }
 
-// advance has the member do what is due.
+// advance has the member do what is due, and answers the commits that are done.
 func (m *InLockstep) advance() {
 	if m.core == nil {
 		return
@@ -154,7 +156,7 @@ func (m *InLockstep) advance() {
 	}
 }
 
-// Settle delivers all messages, and the answers to them.
+// Settle delivers messages until none is under way.
 func (l *Lockstep) Settle() {
 	for _, name := range l.names {
 		l.members[name].advance()
@@ -206,10 +208,10 @@ func (l *Lockstep) Pass() {
 	l.Settle()
 }
 
-// mostPassed is how long somebody waits, in tenths of an election's timeout.
+// mostPassed bounds how long a call waits, in tenths of an election's timeout.
 const mostPassed = 500
 
-// Commit is as Member's.
+// Commit is like Member.Commit.
 func (m *InLockstep) Commit(_ context.Context, b Batch) error {
 	if m.core == nil {
 		return ErrClosed
@@ -239,7 +241,7 @@ func (m *InLockstep) Commit(_ context.Context, b Batch) error {
 	return ErrLost
 }
 
-// View is as Member's.
+// View is like Member.View.
 func (m *InLockstep) View(do func(Reader) error) error {
 	if m.core == nil {
 		return ErrClosed
@@ -247,14 +249,14 @@ func (m *InLockstep) View(do func(Reader) error) error {
 	return m.disk.View(func(t table) error { return do(t) })
 }
 
-// passed is closed.
+// passed is a channel that is closed: some time has passed already.
 var passed = func() chan struct{} {
 	c := make(chan struct{})
 	close(c)
 	return c
 }()
 
-// Standing is as Member's, after some time.
+// Standing is like Member.Standing, after a tenth of an election's timeout.
 func (m *InLockstep) Standing() (Standing, <-chan struct{}) {
 	m.l.Pass()
 	if m.core == nil {

@@ -1,4 +1,4 @@
-// Package scenarios tests against text files that hold commands and what came of them: see docs/testing.md.
+// Package scenarios runs tests that are written down in text files: commands, each with the result that is expected of it. See docs/testing.md.
 package scenarios
 
 import (
@@ -11,8 +11,8 @@ import (
 
 var update = flag.Bool("update", false, "write what the scenarios of testdata show into them")
 
-// Test plays each testdata/*.txt in a subtest. play returns the text of the file as it should be: the commands with what they
-// show now. The first line that differs fails the subtest; with -update the file is written instead.
+// Test plays each testdata/*.txt in a subtest. play runs the commands in text and returns the same text with the results that they
+// have now. The first line that differs fails the subtest; with -update the returned text is written to the file instead.
 func Test(t *testing.T, play func(t *testing.T, text string) string) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -46,7 +46,7 @@ func compare(t *testing.T, file, got, want string) {
 	}
 }
 
-// line is line i, or tells that there is none.
+// line is line i, or "(the end)" if there are fewer.
 func line(of []string, i int) string {
 	if i >= len(of) {
 		return "(the end)"

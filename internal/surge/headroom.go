@@ -12,19 +12,19 @@ import (
 
 // The room that the heap has to grow before it is collected.
 const (
-	roomy   = 64 << 20  // and an eighth of what is live, but no more than what is live, which is Go's own rule
-	loading = 128 << 20 // during Loading,
-	first   = 320 << 20 // and then the heap is collected for the first time when it is as large as this
-	hurried = 512 << 20 // while collections follow one another quickly, but no more than what is live
+	roomy   = 64 << 20  // as a rule, and an eighth of what is live; never more than what is live, which is Go's own rule
+	loading = 128 << 20 // at least, during Loading
+	first   = 320 << 20 // during Loading, the size of the heap below which it is not collected at all
+	hurried = 512 << 20 // while collections follow one another quickly; never more than what is live
 
-	least = 4 << 20 // to Go a heap is as large as this at least
+	least = 4 << 20 // what Go takes for live at least
 )
 
-// moment is how long what a load has left over stays.
+// moment is how long after a load the memory that it left unused is given back.
 const moment = time.Second
 
-// Collections follow one another quickly when hasty of them came one after the other, each within haste after the one before: then a fifth of the time and
-// more would go to the collector. A burst of large answers is over before.
+// Collections follow one another quickly when hasty of them in a row each came within haste of the one before: then a quarter of the processor time would go to
+// the collector. A burst of large answers is over sooner and does not count.
 const (
 	haste = 2 * time.Second
 	hasty = 10
@@ -36,8 +36,8 @@ var (
 	changed = make(chan struct{}, 1)
 )
 
-// Loading tells that much is read now, most of which stays: until done is called the heap grows further between two collections. Else it would be
-// collected each time that it has doubled. What is left over is given back a moment after done, when those are answered who have waited for it.
+// Loading announces a load of data most of which stays in memory. Until done is called the heap may grow further between two collections; otherwise it would be
+// collected each time that it has doubled. Unused memory is given back a moment after done, when the callers who waited for the load have their answers.
 func Loading() (done func()) {
 	loads.Add(1)
 	look()
@@ -59,8 +59,8 @@ func look() {
 	}
 }
 
-// Headroom keeps the heap of a process with much live memory small, until ctx ends: what a small process allocates in a second fits into the room
-// that it has, and a large one does not need twice its memory. It does nothing where GOGC is set.
+// Headroom bounds how far the heap grows between two collections, until ctx ends, so that a process with much live memory does not need twice as much. The
+// bound is more than a small process allocates in a second. It does nothing where GOGC is set.
 func Headroom(ctx context.Context) {
 	if os.Getenv("GOGC") != "" {
 		return
@@ -94,7 +94,7 @@ func Headroom(ctx context.Context) {
 // afterNext calls do after the next collection, which finds what nobody refers to.
 func afterNext(do func()) { runtime.AddCleanup(new([64]byte), func(do func()) { do() }, do) }
 
-// percent is the collector's setting for that many live bytes.
+// percent is the collector's setting (debug.SetGCPercent) for that many live bytes; full: during Loading; quick: while collections follow one another quickly.
 func percent(live uint64, full, quick bool) int {
 	live = max(live, least)
 	room := min(live, roomy+live/8)
@@ -126,7 +126,7 @@ func (p *pace) collected(now time.Time, full bool) {
 
 func (p *pace) quick() bool { return p.row >= hasty }
 
-// within is how soon a collection must follow the one before to count: where there is more room, at most four times as much, it comes later.
+// within is how soon after the one before a collection must come to count. While collections are quick the heap has more room, and so they are further apart.
 func (p *pace) within() time.Duration {
 	if p.quick() {
 		return 4 * haste

@@ -163,8 +163,8 @@ func (e *Engine) takeBack(a *application) {
 	}
 }
 
-// takeBackOtherwise: the store has the end of the application with a change that failed, and refuses the one without. It is made smaller, and what waited for it waits on; false:
-// there is nothing to leave out.
+// takeBackOtherwise handles the case that the store holds the end of the application together with a change that failed, and refuses the record without that change.
+// It stores a smaller record, with shorter diagnostics; what waited for the refused one waits for it. False: the diagnostics cannot be shortened further.
 func (e *Engine) takeBackOtherwise(s saved) bool {
 	a := s.app
 	if e.apps[a.sub.ID] != a || !a.ending() || !a.lessDiagnostics() {

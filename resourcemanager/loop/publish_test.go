@@ -255,8 +255,8 @@ func BenchmarkPublication(b *testing.B) {
 	})
 }
 
-// TestRecentViews: who may be told what was so a while ago is served at once, however much has happened since; who may not waits, and so does who asks for a
-// part that is older.
+// TestRecentViews: a reader that accepts older views is served at once with those published last, however much has happened since, if all its parts are young
+// enough. Otherwise it waits for the next publication.
 func TestRecentViews(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, r *rig) {
 		recent := func(parts view.Part, age time.Duration) (*Views, time.Duration) {

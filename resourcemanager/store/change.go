@@ -24,8 +24,8 @@ type Change struct {
 // those of Commit: *PoisonError and *BatchError.
 func (o Options) Changes(ops []state.Op) ([]Change, error) { return o.ChangesIn(nil, ops) }
 
-// ChangesIn is Changes in memory of the caller's, who may use it again once nobody needs the values of the changes. The own form of
-// records (record.Codec) is all that is written there.
+// ChangesIn is Changes, but appends encoded records to *memory, which the caller may reuse once nobody needs the values of the changes. Only our own
+// encoding (record.Codec) is written there; other codecs allocate.
 func (o Options) ChangesIn(memory *[]byte, ops []state.Op) ([]Change, error) {
 	if len(ops) > MaxOps {
 		return nil, &BatchError{Ops: len(ops)}

@@ -19,8 +19,8 @@ type Headroom struct {
 // Ceiling is one limit on what may be used.
 type Ceiling struct {
 	Used, Limit yarn.Resource
-	Beyond      bool        // the last container may pass it
-	Why         yarn.Reason // what it is; its amounts are filled in
+	Beyond      bool        // the last container may exceed it
+	Why         yarn.Reason // which limit it is; amounts are filled in later
 }
 
 // Free is what nodes have free for new containers, by partition, as it was when it was gathered. Nodes with the same amount are one row, and what was found
@@ -73,7 +73,7 @@ func (s *Core) Free() *Free {
 	return f
 }
 
-// Looks is how many nodes and rows of nodes have been looked at.
+// Looks counts the nodes and rows that have been looked at, as a measure of the work.
 func (f *Free) Looks() int { return f.looks }
 
 // Rooms are what a queue could still get, by partition; see the facade.
@@ -128,10 +128,10 @@ func (s *Core) room(f *Free, p part, most resource, ceilings []Ceiling) (r Headr
 	return r
 }
 
-// largestIn is the largest container that a node of the partition has room for, of no more than what a queue has left; zero if there is none.
+// largestIn is the largest container that fits on a node of the partition and into left, what a queue has left; zero if there is none.
 func (s *Core) largestIn(f *Free, p part, left resource) (most resource) {
 	in := &f.parts[p]
-	if !s.asContainer(&left) { // what is less by less than a step makes no difference
+	if !s.asContainer(&left) { // rounded down to steps, so that more queues share what is known
 		return most
 	}
 	if known, ok := in.largest[left]; ok {
@@ -173,7 +173,7 @@ func (s *Core) fitsIn(f *Free, p part, size resource) (on fits) {
 	return on
 }
 
-// asContainer makes an amount the size of a container that is no larger; false where it is less than the least one.
+// asContainer rounds an amount down to the size of a container; false where that is smaller than the minimum.
 func (s *Core) asContainer(r *resource) bool {
 	if !s.Calc.Dominant {
 		r[yarn.VCores] = s.Min[yarn.VCores]

@@ -12,7 +12,7 @@ type flusher struct {
 	running bool
 }
 
-// add has an outbox flushed soon. It is locked.
+// add has an outbox flushed soon. The caller holds the outbox's lock.
 func (f *flusher) add(o *outbox) {
 	if o.queuing {
 		return
@@ -36,7 +36,7 @@ func (f *flusher) flush() {
 	}
 }
 
-// next takes what waits, and gives the memory of what was taken before back.
+// next returns the outboxes that wait, and takes the slice of those before for the next ones. Without any the goroutine ends.
 func (f *flusher) next(before []*outbox) []*outbox {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -1,8 +1,9 @@
-// Package scan reads the hot requests, a node's heartbeat, a master's allocate
-// call and a submission, which a restart reads again, where they lie, and appends
-// the answers to the first two piece by piece. They cost a fraction of what the
-// generated messages of package pb cost, and leave next to nothing to the
-// collector. Everything else goes through pb.
+// Package scan reads three hot messages in place: a node's heartbeat, a master's
+// allocate call, and the context of a submission, which a restart reads again
+// from the store. It also writes the answers to heartbeats and allocate calls,
+// piece by piece. This costs a fraction of what the generated messages of package
+// pb cost, and leaves next to nothing to the collector. Everything else goes
+// through pb.
 //
 // A scanner takes exactly what the protobuf runtime takes: fields in any order,
 // the last of several values, messages that come in parts, unknown fields and

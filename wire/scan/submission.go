@@ -7,7 +7,7 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// Submission is an ApplicationSubmissionContextProto, as far as a ResourceManager looks into it. Texts, and Tokens, alias the context.
+// Submission has the fields of an ApplicationSubmissionContextProto that a ResourceManager uses. Texts and Tokens alias the bytes of the context.
 type Submission struct {
 	ID                yarn.ApplicationID
 	Name, Queue, Type []byte
@@ -26,33 +26,33 @@ type Submission struct {
 	LabelSet          bool
 	Timeouts          []Timeout
 
-	Size        yarn.Resource // of the master's container, unless Asks say it
-	SizeRefused error         // what makes no sense in it in this cluster
+	Size        yarn.Resource // of the master's container; not used where there are Asks
+	SizeRefused error         // why this cluster cannot have such a size
 	Asks        []yarn.Ask    // for the master's container; nothing in them aliases the context
-	AsksRefused error         // what makes no sense in the first such ask
+	AsksRefused error         // what is wrong with the first ask that is refused
 }
 
 // ACL is an ApplicationACLMapProto.
 type ACL struct {
-	View bool // else to modify
+	View bool // it is about viewing the application; else about modifying it
 	Text []byte
 }
 
 // Timeout is an ApplicationTimeoutMapProto.
 type Timeout struct {
-	Lifetime bool // of the kind LIFETIME
+	Lifetime bool // its type is LIFETIME
 	Seconds  int64
 }
 
-// What a context says without saying it.
+// Defaults of fields that a context does not set.
 var (
 	noName       = []byte("N/A")
 	defaultQueue = []byte("default")
 	defaultType  = []byte("YARN")
-	nobody       = []byte(" ") // an ACL
+	nobody       = []byte(" ") // an ACL that admits nobody
 )
 
-// Scan reads a context. It uses the memory of what was read before again, but for Asks, of which there may be at most so many.
+// Scan reads a context b, which may have at most that many asks; more are a LimitError. It overwrites what s had before and uses its memory again, except that of Asks.
 func (s *Submission) Scan(b []byte, types yarn.ResourceTypes, asks int) error {
 	*s = Submission{Name: noName, Queue: defaultQueue, Type: defaultType, ValidityInterval: -1, ACLs: s.ACLs[:0], Tags: s.Tags[:0], Timeouts: s.Timeouts[:0]}
 	var size amounts
@@ -181,7 +181,7 @@ func (s *Submission) reservation(b []byte) error {
 	return f.Err
 }
 
-// wellFormed is an error unless the bytes can be a message.
+// wellFormed returns an error unless the bytes are fields of a message.
 func wellFormed(b []byte) error {
 	f := field.Walk{Rest: b}
 	for f.Next() {

@@ -8,13 +8,14 @@ import (
 	"time"
 )
 
-// mostAge is how old what is read may be at most, whatever a request allows.
+// mostAge bounds the age that a request may accept.
 const mostAge = 10 * time.Second
 
 type ageKey struct{}
 
-// WithAge is the request, which lets Source answer with what it has if the header Cache-Control allows that by max-age: the views that were published last, if
-// they are not older. Without max-age, as from Hadoop's clients, they show everything that was answered before the request came.
+// WithAge returns the request with the age of data that it accepts: max-age of its header Cache-Control, in seconds, at most mostAge. Source then answers with the
+// views that were published last, if they are no older than that. Without max-age, as from Hadoop's clients, an answer includes every change that anybody was
+// told of before the request came; so it does with no-cache, no-store or a max-age that is no number.
 func WithAge(r *http.Request) *http.Request {
 	age := time.Duration(0)
 	for _, line := range r.Header.Values("Cache-Control") {
@@ -38,7 +39,7 @@ func WithAge(r *http.Request) *http.Request {
 	return r.WithContext(context.WithValue(r.Context(), ageKey{}, age))
 }
 
-// Age is how old what is read may be; 0: it shows everything that was answered before.
+// Age is the age of data that the request accepts; 0: an answer must include every change that anybody was told of before.
 func Age(ctx context.Context) time.Duration {
 	age, _ := ctx.Value(ageKey{}).(time.Duration)
 	return age

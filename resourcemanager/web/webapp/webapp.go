@@ -173,8 +173,8 @@ func read(from fs.FS, name string, limit int64) ([]byte, error) {
 	return content, nil
 }
 
-// pageNotFound is what web.xml names as the page for what is not found. An application that tells its places by the path names its
-// index.html.
+// pageNotFound is the page that web.xml names for the error 404. It is index.html in an application that has its views at paths of
+// their own, for which there are no files.
 func (a *App) pageNotFound(descriptor []byte) (*file, error) {
 	var d struct {
 		Pages []struct {
