@@ -235,6 +235,10 @@ func acts(c *Cluster) []act {
 		func(_ *Cluster, t engine.Ticket) engine.Command {
 			return engine.Remember{Ticket: t, Ops: []state.Op{state.Put(state.DelegationToken{Sequence: 1, Identifier: []byte("token"), RenewBy: wall}), state.Put(state.DelegationSequence{Last: 1})}}
 		},
+		func(_ *Cluster, t engine.Ticket) engine.Command { // a batch that removes something, and a file with the old number
+			return engine.Remember{Ticket: t, Ops: []state.Op{state.Remove(state.DelegationToken{Sequence: 1}), state.Put(state.DelegationToken{Sequence: 2, Identifier: []byte("another token"), RenewBy: wall}),
+				state.Put(state.DelegationSequence{Last: 2})}}
+		},
 		func(_ *Cluster, t engine.Ticket) engine.Command {
 			return engine.Remember{Ticket: t, Ops: []state.Op{state.Put(state.ConfigVersion{Version: 1, Blob: []byte("<configuration/>"), ChangedAt: wall, ChangedBy: "root"})}}
 		},

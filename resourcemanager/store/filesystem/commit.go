@@ -47,9 +47,9 @@ func (k *keeper) owned() error {
 	return nil
 }
 
-// still is owned where no lock keeps others away. It is asked before each step of a batch.
+// still is owned where no lock keeps others away. It is asked before each step of a batch, and of a load once that has read the epoch.
 func (k *keeper) still() error {
-	if k.local || !k.Loaded {
+	if k.local || k.epoch == nil {
 		return nil
 	}
 	return k.owned()
@@ -258,7 +258,7 @@ func (k *keeper) remove(name string, dirs map[string]bool) error {
 	}
 	switch err := k.sys.Rename(k.at(name), k.at(away)); {
 	case errors.Is(err, fs.ErrNotExist): // one of the two directories, or there is nothing to remove
-		return k.owned()
+		return k.still()
 	case err != nil:
 		return err
 	}
@@ -448,6 +448,9 @@ func (k *keeper) replayOne(journal string, stored []byte, marks map[string]bool)
 		if err := k.carryOut(w); err != nil {
 			return err
 		}
+	}
+	if err := k.still(); err != nil { // it may be that of who has taken over meanwhile
+		return err
 	}
 	return k.dropJournal(journal)
 }

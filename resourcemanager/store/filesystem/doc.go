@@ -21,6 +21,6 @@
 // carried out: another ResourceManager has been here since.
 //
 // On this machine the lock keeps a second ResourceManager of ours away. Otherwise the epoch and
-// the mark, which are compared before each batch, and on HDFS before each of its steps, tell that
-// another one has taken over; Hadoop's counts the epoch alone, and may come in between.
+// the mark, which are compared before each batch, and on HDFS before each of its steps and of those of a load that has
+// read the epoch, tell that another one has taken over; Hadoop's counts the epoch alone, and may come in between.
 package filesystem

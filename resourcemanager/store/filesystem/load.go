@@ -36,7 +36,7 @@ func (k *keeper) load(ctx context.Context) (*state.Snapshot, error) {
 	if err := k.makeDirs(directories...); err != nil {
 		return nil, err
 	}
-	k.start = rand.Text()
+	k.start, k.epoch = rand.Text(), nil
 	if !k.local {
 		if err := k.makeDirs(k.mark()); err != nil {
 			return nil, err
@@ -49,6 +49,7 @@ func (k *keeper) load(ctx context.Context) (*state.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
+	k.epoch = stored
 	if err := k.replay(stored); err != nil {
 		return nil, err
 	}
@@ -74,7 +75,7 @@ func (k *keeper) load(ctx context.Context) (*state.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	return k.records(epoch, values), nil
+	return k.records(epoch, values), k.still()
 }
 
 // leaveMark makes the mark of this start the only one. Who is not the last one any more, and does not know it yet, may have
@@ -96,7 +97,7 @@ func (k *keeper) leaveMark(before []byte) error {
 	}
 	for _, info := range list {
 		if strings.HasPrefix(info.Name, markPrefix) && info.Name != path.Base(k.mark()) {
-			if err := k.sys.Remove(k.at(path.Join(apache.OwnRoot, info.Name))); err != nil {
+			if err := k.remove(path.Join(apache.OwnRoot, info.Name), map[string]bool{}); err != nil {
 				return err
 			}
 		}
@@ -171,13 +172,13 @@ func (k *keeper) walk(ctx context.Context) (names []string, err error) {
 			for _, info := range list {
 				name := path.Join(level[i], info.Name)
 				if level[i] == apache.OwnRoot && strings.HasPrefix(info.Name, removedPrefix) {
-					if err := k.sys.Remove(k.at(name)); err != nil {
+					if err := k.remove(name, map[string]bool{}); err != nil {
 						return nil, err
 					}
 					continue
 				}
 				if info.Dir {
-					if name == k.mark() {
+					if level[i] == apache.OwnRoot && strings.HasPrefix(info.Name, markPrefix) { // of this start, or of one that comes next
 						continue
 					}
 					if strings.Count(name, "/") < 3 {
@@ -204,10 +205,13 @@ func (k *keeper) settle(name string) (string, error) {
 	case strings.HasPrefix(base, ".") && strings.HasSuffix(base, sums):
 		return "", nil
 	case strings.HasSuffix(base, unfinished):
-		return "", k.sys.Remove(k.at(name))
+		return "", k.remove(name, map[string]bool{})
 	case strings.HasSuffix(base, replacing):
 		to := strings.TrimSuffix(name, replacing)
 		if err := k.forgetSum(to); err != nil {
+			return "", err
+		}
+		if err := k.still(); err != nil {
 			return "", err
 		}
 		if err := k.sys.Rename(k.at(name), k.at(to)); err != nil {

@@ -55,7 +55,7 @@ type keeper struct {
 	sys       filesystem.FileSystem // nil: to be connected
 	hangUp    context.CancelFunc    // ends what sys is about to do
 	lock      *os.File              // nil: not local, or not loaded
-	epoch     []byte                // what EpochNode holds as long as this is the last to have loaded the store
+	epoch     []byte                // what EpochNode holds as long as nobody else takes the store over; nil: there was none, or it is not read yet
 	start     string                // random, of this start
 	plans     map[string]string     // of reservations, by name
 	sequences map[string]bool       // files whose names are sequence numbers
