@@ -48,7 +48,7 @@ func (p *process) readSizes() (map[yarn.NodeID]engine.NodeSize, error) {
 	return out, r.Err()
 }
 
-// rereadSizes reads the file again. Nodes that are there keep their sizes.
+// rereadSizes reads the file anew, for nodes that register later. Those that are there keep their sizes until RefreshNodesResources tells the engine.
 func (p *process) rereadSizes() error {
 	sizes, err := p.readSizes()
 	if err == nil {
