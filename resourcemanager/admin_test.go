@@ -84,7 +84,7 @@ func TestRefreshQueues(t *testing.T) {
 			t.Errorf("%s: the queues have changed (%v)", name, err)
 		}
 	}
-	if err := os.Remove(filepath.Join(w.dir, "capacity-scheduler.xml")); err != nil {
+	if err := os.RemoveAll(filepath.Join(w.dir, "capacity-scheduler.xml")); err != nil {
 		t.Fatal(err)
 	}
 	_, err = root.raw("refreshQueues", &pb.RefreshQueuesRequest{})
