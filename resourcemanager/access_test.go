@@ -3,6 +3,7 @@ package resourcemanager
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -220,6 +221,9 @@ func TestBadSubmissions(t *testing.T) {
 			row := &pb.ResourceRequest{ResourceName: proto.String("*"), Capability: size(256, 1), NumContainers: proto.Int32(1)}
 			m.AmContainerResourceRequest = []*pb.ResourceRequest{row, row}
 		}), serve.InvalidResource, "exactly one"},
+		"many requests": {change(func(m *pb.ApplicationSubmissionContext) {
+			m.AmContainerResourceRequest = slices.Repeat([]*pb.ResourceRequest{{ResourceName: proto.String("h"), Capability: size(256, 1)}}, 1001)
+		}), serve.InvalidResource, "more than 1000 requests for the master's container"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			id := alice.newID()

@@ -40,7 +40,8 @@ func newTally() *tally {
 		ending: map[yarn.ApplicationID]struct{}{}, masters: map[yarn.AttemptID]step{}}
 }
 
-// of is what is counted of a queue, and of a user in it; nil beyond the bounds.
+// of is what is counted of a queue that has accepted an application, and of a user in it; nil beyond the bounds. A name that only its
+// submitter knows would count for nothing and stay.
 func (t *tally) of(queue, user string) (q *access.QueueTally, u *access.UserTally) {
 	if q = t.queues[queue]; q == nil && len(t.queues) < maxTallied {
 		q = &access.QueueTally{}
@@ -84,40 +85,42 @@ func (t *tally) container(c *engine.ContainerEvent) {
 	}
 }
 
+// user is what is counted of a user in a queue that has accepted an application of that user; of nobody beyond the bound.
+func (t *tally) user(s *engine.Transition) *access.UserTally {
+	if _, u := t.of(s.Queue, s.User); u != nil {
+		return u
+	}
+	return &access.UserTally{}
+}
+
 // application counts an application of its user: once its queue has accepted it, and its end if it had.
 func (t *tally) application(s *engine.Transition) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	accepted := s.From != yarn.AppNew.String() && s.From != yarn.AppNewSaving.String() && s.From != yarn.AppSubmitted.String()
 	_, ending := t.ending[s.Application]
-	_, u := t.of(s.Queue, s.User)
-	if u == nil {
-		u = &access.UserTally{} // beyond the bound
-	}
-	var to *int64
 	switch s.To {
 	case yarn.AppAccepted.String():
 		if !accepted {
-			u.Submitted++
+			t.user(s).Submitted++
 		}
-		return
 	case yarn.AppFinalSaving.String():
 		if accepted && len(t.ending) < maxSteps {
 			t.ending[s.Application] = struct{}{}
 		}
-		return
-	case yarn.AppFinished.String():
-		to = &u.Completed
-	case yarn.AppFailed.String():
-		to = &u.Failed
-	case yarn.AppKilled.String():
-		to = &u.Killed
-	default:
-		return
-	}
-	delete(t.ending, s.Application)
-	if ending {
-		*to++
+	case yarn.AppFinished.String(), yarn.AppFailed.String(), yarn.AppKilled.String():
+		if !ending {
+			return
+		}
+		delete(t.ending, s.Application)
+		switch u := t.user(s); s.To {
+		case yarn.AppFinished.String():
+			u.Completed++
+		case yarn.AppFailed.String():
+			u.Failed++
+		default:
+			u.Killed++
+		}
 	}
 }
 
@@ -163,30 +166,45 @@ func (t *tally) attempt(e *events.Event) {
 
 // now is what was counted, with the sums of queues, and with users if they are wanted.
 func (t *tally) now(users bool) access.Tallies {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	out := t.sums
-	out.Queues = make(map[string]access.QueueTally, 2*len(t.queues))
-	for path, q := range t.queues {
+	out, queues, tallied := t.copy(users)
+	out.Queues = make(map[string]access.QueueTally, 2*len(queues))
+	for path, q := range queues {
 		for at := path; at != ""; at = at[:max(strings.LastIndexByte(at, '.'), 0)] {
 			sum := out.Queues[at]
-			sum.Add(q)
+			sum.Add(&q)
 			out.Queues[at] = sum
 		}
 	}
 	if !users {
 		return out
 	}
-	out.Users = make(map[access.UserInQueue]access.UserTally, 3*len(t.users))
-	for key, u := range t.users {
+	out.Users = make(map[access.UserInQueue]access.UserTally, 3*len(tallied))
+	for key, u := range tallied {
 		for at := key.Queue; at != ""; at = at[:max(strings.LastIndexByte(at, '.'), 0)] {
 			key.Queue = at
 			sum := out.Users[key]
-			sum.Add(u)
+			sum.Add(&u)
 			out.Users[key] = sum
 		}
 	}
 	return out
+}
+
+// copy holds up the loop only for as long as copying takes; what costs more is done with the copies.
+func (t *tally) copy(users bool) (sums access.Tallies, queues map[string]access.QueueTally, tallied map[access.UserInQueue]access.UserTally) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	queues = make(map[string]access.QueueTally, len(t.queues))
+	for path, q := range t.queues {
+		queues[path] = *q
+	}
+	if users {
+		tallied = make(map[access.UserInQueue]access.UserTally, len(t.users))
+		for key, u := range t.users {
+			tallied[key] = *u
+		}
+	}
+	return t.sums, queues, tallied
 }
 
 // userMetrics tells whether metrics tell of users.

@@ -1,6 +1,7 @@
 package resourcemanager
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -64,6 +65,13 @@ func TestTally(t *testing.T) {
 		if got.Users[key] != want {
 			t.Errorf("%v: %+v", key, got.Users[key])
 		}
+	}
+	for n, to := range []yarn.ApplicationState{yarn.AppNewSaving, yarn.AppSubmitted, yarn.AppFinalSaving, yarn.AppFailed} { // what no queue has accepted
+		from := []yarn.ApplicationState{yarn.AppNew, yarn.AppNewSaving, yarn.AppSubmitted, yarn.AppFinalSaving}[n]
+		x.application(&engine.Transition{Application: app(9), Queue: strings.Repeat(".", 4096), User: "w", From: from.String(), To: to.String()})
+	}
+	if len(x.queues) != 2 || len(x.users) != 3 || len(x.now(true).Queues) != 4 {
+		t.Errorf("counted for %d queues and %d users, told of %d queues", len(x.queues), len(x.users), len(x.now(true).Queues))
 	}
 	if x.now(false).Users != nil {
 		t.Error("users are told unasked")

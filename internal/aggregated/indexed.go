@@ -43,6 +43,7 @@ type indexed struct {
 	body        io.Reader     // of the log file at hand
 	left        int64         // of it, to be read
 	err         error
+	visited     int // values of the index, each as often as it is referenced
 }
 
 type indexedContainer struct {
@@ -147,6 +148,15 @@ func (r *indexed) readIndex(root *javaObject) error {
 	return nil
 }
 
+// visit counts values that are read. What is referenced again and again counts each time, so an index of which that is true has no more
+// containers and files than one without references.
+func (r *indexed) visit(n int) error {
+	if r.visited += n; r.visited > maxJavaValues {
+		return fmt.Errorf("more than %d values, those counted again that are referenced again", maxJavaValues)
+	}
+	return nil
+}
+
 // readRound reads what was collected at one time.
 func (r *indexed) readRound(v any) error {
 	round, ok := v.(*javaObject)
@@ -155,6 +165,9 @@ func (r *indexed) readRound(v any) error {
 	}
 	all, err := pairs(round.field("logMetas"))
 	if err != nil {
+		return err
+	}
+	if err := r.visit(1 + len(all)); err != nil {
 		return err
 	}
 	first := len(r.containers)
@@ -187,7 +200,10 @@ func (r *indexed) readFile(v any) (indexedFile, error) {
 		return indexedFile{}, errors.New("not a log file")
 	}
 	var f indexedFile
-	var err error
+	err := r.visit(1 + len(o.values))
+	if err != nil {
+		return f, err
+	}
 	if f.Name, err = o.text("fileName"); err != nil {
 		return f, err
 	}

@@ -165,6 +165,59 @@ func TestHostileIndexes(t *testing.T) {
 	}
 }
 
+// Fields take as much memory as values, though fewer bytes of the stream.
+func TestFieldsAreCounted(t *testing.T) {
+	class := func(mark, name string, flags, fields byte) string {
+		return mark + "\x00\x01" + name + "\x00\x00\x00\x00\x00\x00\x00\x00" + string([]byte{flags, 0, fields}) + strings.Repeat("B\x00\x01f", int(fields)) + "\x78"
+	}
+	stream := "\xac\xed\x00\x05\x73" + class("\x72", "a", 3, 0) + "\x70\x73"
+	for range maxJavaSupers {
+		stream += class("\x72", "b", 2, maxJavaFields)
+	}
+	fields := strings.Repeat("\x01", maxJavaSupers*maxJavaFields)
+	stream += "\x70" + fields
+	another := "\x73\x71\x00\x7e\x00\x02" + fields // of the second class
+	if _, err := readJava([]byte(stream + strings.Repeat(another, 100) + "\x78")); err != nil {
+		t.Error(err)
+	}
+	if _, err := readJava([]byte(stream + strings.Repeat(another, maxJavaValues/len(fields)) + "\x78")); err == nil || !strings.Contains(err.Error(), "more than") {
+		t.Errorf("%d objects with %d fields: %v", maxJavaValues/len(fields)+1, len(fields), err)
+	}
+}
+
+// What is referenced again and again counts as often.
+func TestReferencesAreCounted(t *testing.T) {
+	object := func(name string, fields map[string]any, more ...any) *javaObject {
+		o := &javaObject{class: &javaClass{name: name}, more: append([]any{nil}, more...)}
+		for name, v := range fields {
+			o.class.fields, o.values = append(o.class.fields, javaField{name: name}), append(o.values, v)
+		}
+		o.class.line = []*javaClass{o.class}
+		return o
+	}
+	file := object("file", map[string]any{"fileName": "stdout", "fileSize": int64(1), "fileCompressedSize": int64(1), "lastModifiedTime": int64(1), "startIndex": int64(1)})
+	read := func(rounds, containers, files int) (int, error) {
+		list := object("java.util.ArrayList", nil, slices.Repeat([]any{file}, files)...)
+		round := object("round", map[string]any{"logMetas": object("java.util.HashMap", nil, slices.Repeat([]any{"c", list}, containers)...)})
+		r := &indexed{size: 100}
+		err := r.readIndex(object("index", map[string]any{"version": int64(version), "compressName": "none",
+			"logMetas": object("java.util.ArrayList", nil, slices.Repeat([]any{round}, rounds)...)}))
+		count := len(r.containers)
+		for _, c := range r.containers {
+			count += len(c.files)
+		}
+		return count, err
+	}
+	if count, err := read(10, 20, 30); err != nil || count != 10*20*31 {
+		t.Errorf("%d, %v", count, err)
+	}
+	for _, c := range [][3]int{{100, 100, 100}, {1000, 1000, 0}, {1, 1, maxJavaValues}} {
+		if count, err := read(c[0], c[1], c[2]); err == nil || !strings.Contains(err.Error(), "more than") || count > maxJavaValues {
+			t.Errorf("%v: %d containers and files, %v", c, count, err)
+		}
+	}
+}
+
 func FuzzIndexed(f *testing.F) {
 	for _, name := range []string{"stock-gz.ifile", "stock-rolled.ifile"} {
 		f.Add(stock(f, name))

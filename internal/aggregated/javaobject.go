@@ -10,7 +10,7 @@ import (
 // Limits of a stream of Java's serialization.
 const (
 	maxJavaDepth  = 64
-	maxJavaValues = 1 << 20 // values in a stream, null ones included
+	maxJavaValues = 1 << 20 // values and fields in a stream, null ones included
 	maxJavaFields = 64      // of a class
 	maxJavaSupers = 16
 )
@@ -174,6 +174,14 @@ func (s *javaStream) text(size int) (string, error) {
 	return decodeText(b), err
 }
 
+// count counts values and fields before there is memory for them.
+func (s *javaStream) count(n int) error {
+	if s.values += n; s.values > maxJavaValues {
+		return fmt.Errorf("more than %d values", maxJavaValues)
+	}
+	return nil
+}
+
 func (s *javaStream) keep(v any) int {
 	s.handles = append(s.handles, v)
 	return len(s.handles) - 1
@@ -186,8 +194,8 @@ func (s *javaStream) value(depth int) (any, error) {
 	if depth > maxJavaDepth {
 		return nil, fmt.Errorf("nested deeper than %d", maxJavaDepth)
 	}
-	if s.values++; s.values > maxJavaValues {
-		return nil, fmt.Errorf("more than %d values", maxJavaValues)
+	if err := s.count(1); err != nil {
+		return nil, err
 	}
 	mark, err := s.uint(1)
 	if err != nil {
@@ -378,7 +386,14 @@ func (s *javaStream) object(depth int) (any, error) {
 	if err := c.lineUp(); err != nil {
 		return nil, err
 	}
-	o := &javaObject{class: c}
+	fields := 0
+	for _, part := range c.line {
+		fields += len(part.fields)
+	}
+	if err := s.count(fields); err != nil {
+		return nil, err
+	}
+	o := &javaObject{class: c, values: make([]any, 0, fields)}
 	s.keep(o)
 	for _, part := range c.line {
 		if err := s.part(o, part, depth); err != nil {
@@ -430,16 +445,26 @@ func (s *javaStream) part(o *javaObject, c *javaClass, depth int) error {
 }
 
 func (s *javaStream) fieldValue(kind byte, depth int) (any, error) {
-	sizes := map[byte]int{'B': 1, 'Z': 1, 'C': 2, 'S': 2, 'I': 4, 'F': 4, 'J': 8, 'D': 8}
-	if size := sizes[kind]; size > 0 {
+	size := 0
+	switch kind {
+	case 'B', 'Z':
+		size = 1
+	case 'C', 'S':
+		size = 2
+	case 'I', 'F':
+		size = 4
+	case 'J', 'D':
+		size = 8
+	case 'L':
+	default:
+		return nil, fmt.Errorf("a field of the kind %q is not read", kind)
+	}
+	if size > 0 {
 		n, err := s.uint(size)
 		if kind == 'I' {
 			return int64(int32(n)), err
 		}
 		return int64(n), err
-	}
-	if kind != 'L' {
-		return nil, fmt.Errorf("a field of the kind %q is not read", kind)
 	}
 	v, err := s.value(depth + 1)
 	if _, end := v.(endOfMore); end {

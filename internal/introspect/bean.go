@@ -1,5 +1,7 @@
 package introspect
 
+import "strings"
+
 // Bean is a set of values with a name, as Java's management beans are.
 type Bean struct {
 	// Name is DOMAIN:KEY=VALUE,KEY=VALUE,… . Metrics that Hadoop has are called
@@ -21,6 +23,17 @@ type Attribute struct {
 	Help    string // for /prom; empty: the name
 	Counter bool   // it only grows; otherwise it is a gauge
 }
+
+// KeyValue is a text as the value of a key in a bean's name: in quotes, as Java's ObjectName.quote writes them, if it has a sign that means
+// something in names.
+func KeyValue(text string) string {
+	if !strings.ContainsAny(text, ",=:\"*?\n") {
+		return text
+	}
+	return `"` + quotedValue.Replace(text) + `"`
+}
+
+var quotedValue = strings.NewReplacer(`\`, `\\`, `"`, `\"`, `*`, `\*`, `?`, `\?`, "\n", `\n`)
 
 // Metrics is a bean of Hadoop's kind.
 func Metrics(service, record, context string, attributes ...Attribute) Bean {

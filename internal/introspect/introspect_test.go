@@ -163,6 +163,15 @@ func TestQueries(t *testing.T) {
 			t.Errorf("%s: %v %v", q, ok, !want)
 		}
 	}
+	for value, want := range map[string]string{"al-ice.b c": "al-ice.b c", `a\b`: `a\b`, "a,user=b": `"a,user=b"`, "*": `"\*"`, "?:": `"\?:"`, "\n=": `"\n="`, `",\`: `"\",\\"`} {
+		got := KeyValue(value)
+		if got != want {
+			t.Errorf("%q: %s, want %s", value, got, want)
+		}
+		if q, ok := parseQuery("x:user=" + got + ",a=1"); !ok || !q.has("x:a=1,user="+got) || q.has("x:a=1,user=bob") || len(splitKeys("user="+got+",a=1")) != 2 {
+			t.Errorf("%s is not one value", got)
+		}
+	}
 	for _, q := range []string{"", "x", "x:", "x:a", "x:a=1,a=2", "x:=1", "x:*,*", "x:" + strings.Repeat("a", maxQuery), "x:a=1" + strings.Repeat(",*", 40)} {
 		if _, ok := parseQuery(q); ok {
 			t.Errorf("%.40s was taken", q)

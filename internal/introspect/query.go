@@ -45,13 +45,14 @@ func parseQuery(s string) (query, bool) {
 	return q, true
 }
 
-// splitKeys splits at commas that are not within quotes.
+// splitKeys splits at commas that are not within quotes. Within them a backslash takes its meaning from what follows.
 func splitKeys(s string) []string {
-	quoted := false
+	quoted, escaped := false, false
 	return strings.FieldsFunc(s, func(c rune) bool {
-		if c == '"' {
+		if c == '"' && !escaped {
 			quoted = !quoted
 		}
+		escaped = quoted && c == '\\' && !escaped
 		return c == ',' && !quoted
 	})
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/heddle-project/heddle/internal/answer"
 	"github.com/heddle-project/heddle/internal/visible"
+	"github.com/heddle-project/heddle/internal/webgate"
 )
 
 //go:embed style.css
@@ -22,13 +23,13 @@ var style []byte
 const StylePath = "/static/heddle.css"
 
 // policy allows the style sheet, forms that lead here, and nothing else.
-const policy = "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'self'"
+const policy = "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; "
 
 // Headers sets those of a page: no script runs in it, whatever text it holds.
 func Headers(w http.ResponseWriter) {
 	h := w.Header()
 	h.Set("Content-Type", "text/html;charset=utf-8")
-	h.Set("Content-Security-Policy", policy)
+	h.Set("Content-Security-Policy", policy+webgate.FrameAncestors(h))
 	h.Set("Referrer-Policy", "same-origin")
 }
 

@@ -141,9 +141,21 @@ func (g *gate) headers(w http.ResponseWriter) {
 	h["Pragma"] = []string{"no-cache"}
 	h["X-Content-Type-Options"] = []string{"nosniff"}
 	if g.FrameOptions != "" {
-		h["X-FRAME-OPTIONS"] = []string{g.FrameOptions}
+		h[frameHeader] = []string{g.FrameOptions}
 	}
 	h["X-XSS-Protection"] = []string{"1; mode=block"}
+}
+
+// frameHeader is in Hadoop's spelling, which is not that of http.CanonicalHeaderKey.
+var frameHeader = "X-FRAME-OPTIONS"
+
+// FrameAncestors is the directive frame-ancestors of a Content-Security-Policy for an answer with these headers. Browsers pass over
+// X-Frame-Options where there is such a directive, so it forbids what that does.
+func FrameAncestors(h http.Header) string {
+	if v := h[frameHeader]; len(v) > 0 && v[0] == "DENY" {
+		return "frame-ancestors 'none'"
+	}
+	return "frame-ancestors 'self'"
 }
 
 // changes tells whether a method can change anything.

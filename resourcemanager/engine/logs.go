@@ -62,7 +62,7 @@ func (l *logs) remember(node yarn.NodeID, r LogReport) {
 	if len(known) == maxLogFailures {
 		known = slices.Delete(known, 0, 1)
 	}
-	l.failures[node] = append(known, strings.Clone(r.Diagnostics[:min(len(r.Diagnostics), maxLogDiagnostics)]))
+	l.failures[node] = append(known, strings.Clone(clip(r.Diagnostics, maxLogDiagnostics)))
 }
 
 // expectLogs: the application leaves logs on the node.

@@ -565,6 +565,9 @@ func (r *rig) checkDurable() string {
 		if final && v.FinalStatus != rec.FinalStatus {
 			return fmt.Sprintf("%s is seen to have ended as %s, stored as %s", id, v.FinalStatus, rec.FinalStatus)
 		}
+		if a := r.e.apps[id]; final && a != nil && !r.changing(a) && v.Diagnostics != rec.Diagnostics {
+			return fmt.Sprintf("%s is seen to have ended with %q, stored is %q", id, v.Diagnostics, rec.Diagnostics)
+		}
 		if a := r.e.apps[id]; a == nil || !final && known && !r.changing(a) && (r.ofPlan(rec.Queue) != r.ofPlan(a.queue) || rec.Priority != a.priority) {
 			return fmt.Sprintf("%s is in %s with priority %d; stored is %s and %d", id, a.queue, a.priority, rec.Queue, rec.Priority)
 		}

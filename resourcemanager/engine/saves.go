@@ -170,6 +170,7 @@ func (e *Engine) takeBackOtherwise(s saved) bool {
 	if e.apps[a.sub.ID] != a || !a.ending() || !a.lessDiagnostics() {
 		return false
 	}
+	e.touchApp(a)
 	e.save(state.Put(e.appRecord(a)), saved{app: a, what: savedTakenBack, then: s.then})
 	return true
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -152,5 +153,29 @@ func (s *script) isNode(when, want string) {
 	}
 	if counted := s.rig.reader.metrics.NodesByState; got != want || counted != gauges {
 		s.t.Errorf("%s: h1 is %s, want %s; counted are %v, want %v", when, got, want, counted, gauges)
+	}
+}
+
+// TestShorterDiagnosticsAreShown: the end of an application is stored with a change that failed, and the store takes the record without
+// that change only with shorter diagnostics: readers see those.
+func TestShorterDiagnosticsAreShown(t *testing.T) {
+	s := newScript(t)
+	s.play("submit a1 ann default 1024x1 attempts=1; hold; fail a1/1; priority a1 5; stored; poison; stored")
+	r, id := s.rig, s.app("a1")
+	before := r.stored[state.Application{ID: id}.Key()].(state.Application)
+	if before.Final != yarn.AppFailed || before.Priority != 5 || before.Diagnostics == "" || r.e.saves.entries()[0].what != savedTakenBack {
+		t.Fatalf("stored is %+v", before)
+	}
+	shown := func() string {
+		r.e.Publish(r.now, &r.reader)
+		return r.reader.apps[id].Diagnostics
+	}
+	if got := shown(); got != before.Diagnostics {
+		t.Errorf("shown is %q, stored %q", got, before.Diagnostics)
+	}
+	s.play("poison; stored")
+	after := r.stored[state.Application{ID: id}.Key()].(state.Application)
+	if got := shown(); got != after.Diagnostics || got == before.Diagnostics || after.Priority == 5 {
+		t.Errorf("shown is %q, stored %q with priority %d, was %q", got, after.Diagnostics, after.Priority, before.Diagnostics)
 	}
 }

@@ -91,7 +91,7 @@ func TestLogsAreForgottenWhenAllAreThere(t *testing.T) {
 		t.Fatalf("one of two nodes is through: %+v", a.logs)
 	}
 	for i := range 12 {
-		e.followLogs(two, []LogReport{{id, view.LogsRunningWithFailure, strings.Repeat("x", 600) + strconv.Itoa(i)}, {id, view.LogsRunningWithFailure, strconv.Itoa(i)}})
+		e.followLogs(two, []LogReport{{id, view.LogsRunningWithFailure, strings.Repeat("x", maxLogDiagnostics-2) + "€" + strconv.Itoa(i)}, {id, view.LogsRunningWithFailure, strconv.Itoa(i)}})
 	}
 	e.followLogs(two, []LogReport{{id, view.LogsRunning, "not a failure"}})
 	ask := func() []view.NodeLogs {
@@ -101,7 +101,7 @@ func TestLogsAreForgottenWhenAllAreThere(t *testing.T) {
 	}
 	got := ask()
 	if len(got) != 2 || got[0].Node != one.id || got[0].Status != view.LogsSucceeded || got[0].Failures != nil || got[1].Status != view.LogsRunningWithFailure ||
-		len(got[1].Failures) != maxLogFailures || got[1].Failures[9] != "11" || len(got[1].Failures[8]) != maxLogDiagnostics {
+		len(got[1].Failures) != maxLogFailures || got[1].Failures[9] != "11" || got[1].Failures[8] != strings.Repeat("x", maxLogDiagnostics-2) {
 		t.Errorf("%+v", got)
 	}
 	e.followLogs(two, []LogReport{{Application: id, Status: view.LogsSucceeded}})

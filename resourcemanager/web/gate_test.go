@@ -9,6 +9,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -19,6 +21,7 @@ import (
 	"github.com/heddle-project/heddle/internal/logs"
 	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/resourcemanager/web/rest"
+	"github.com/heddle-project/heddle/resourcemanager/web/webapp"
 	"github.com/heddle-project/heddle/resourcemanager/web/webtest"
 )
 
@@ -293,10 +296,28 @@ func TestSharedSecret(t *testing.T) {
 
 func TestFrameOptions(t *testing.T) {
 	name := strings.ToUpper("x-frame-options") // as Apache spells it
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "index.html"), []byte("a page"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	app, err := webapp.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, want := range []string{"DENY", "SAMEORIGIN", ""} {
-		d := open(t, func(c *Config) { c.FrameOptions = want })
-		if got := strings.Join(d.ask("GET", "/cluster", "").Header()[name], " "); got != want {
-			t.Errorf("X-FRAME-OPTIONS is %q, not %q", got, want)
+		d := open(t, func(c *Config) { c.FrameOptions, c.Apps = want, []App{{Prefix: "/ui2", App: app}} })
+		ancestors := "frame-ancestors 'self'"
+		if want == "DENY" {
+			ancestors = "frame-ancestors 'none'"
+		}
+		for _, path := range []string{"/cluster", "/ui2/", "/proxy/" + webtest.App(1).String() + "x/"} {
+			h := d.ask("GET", path, "").Header()
+			if got := strings.Join(h[name], " "); got != want {
+				t.Errorf("%s: X-FRAME-OPTIONS is %q, not %q", path, got, want)
+			}
+			if got := h.Get("Content-Security-Policy"); !strings.HasSuffix(got, ancestors) {
+				t.Errorf("%s: beside X-FRAME-OPTIONS %q the policy is %q", path, want, got)
+			}
 		}
 	}
 }

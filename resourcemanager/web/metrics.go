@@ -275,11 +275,12 @@ func countApplications(c *view.Cluster) map[string]appCounts {
 }
 
 // queueKeys are the part of a bean's name that is a queue's path.
-func queueKeys(q *queue.Info) (keys string) {
+func queueKeys(q *queue.Info) string {
+	var keys strings.Builder
 	for i, part := range strings.Split(q.Path, ".") {
-		keys += ",q" + strconv.Itoa(i) + "=" + part
+		keys.WriteString(",q" + strconv.Itoa(i) + "=" + introspect.KeyValue(part))
 	}
-	return keys
+	return keys.String()
 }
 
 // queueBean has the metrics of a queue in the default partition.

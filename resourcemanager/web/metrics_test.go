@@ -70,7 +70,8 @@ func TestMetricValues(t *testing.T) {
 	s.Tree.Queues[1].Default.ReservedUsage = yarn.NewResource(-4096, -4)
 	s.Tallied = access.Tallies{Queues: map[string]access.QueueTally{s.Tree.Queues[1].Path: {Allocated: 5, Released: 2, NodeLocal: 1, RackLocal: 2, OffSwitch: 2,
 		MasterAllocation: access.Timing{Count: 2, Total: 30 * time.Millisecond}}},
-		Users:        map[access.UserInQueue]access.UserTally{{Queue: s.Picture.Applications[3].Queue, User: "alice"}: {Submitted: 4, Killed: 1, QueueTally: access.QueueTally{Allocated: 3}}},
+		Users: map[access.UserInQueue]access.UserTally{{Queue: s.Picture.Applications[3].Queue, User: "alice"}: {Submitted: 4, Killed: 1, QueueTally: access.QueueTally{Allocated: 3}},
+			{Queue: "root.a:b", User: "eve,user=alice"}: {Submitted: 5}},
 		MasterLaunch: access.Timing{Count: 4, Total: 10 * time.Millisecond}}
 	got := map[string]string{}
 	for _, b := range beans(t.Context(), s, nil) {
@@ -100,6 +101,7 @@ func TestMetricValues(t *testing.T) {
 		below + " AppAttemptFirstContainerAllocationDelayAvgTime":                  "15",
 		below + " UnmanagedAppsSubmitted":                                          "6",
 		users + " AppsSubmitted":                                                   "4",
+		`QueueMetrics,q0=root,q1="a:b",user="eve,user=alice" AppsSubmitted`:        "5",
 		users + " AppsKilled":                                                      "1",
 		users + " AppsRunning":                                                     "1",
 		users + " AggregateContainersAllocated":                                    "3",

@@ -68,7 +68,7 @@ func (u *userUse) add(one *appCounts, usage *view.Usage) {
 }
 
 func userBean(key access.UserInQueue, t *access.UserTally, u *userUse) introspect.Bean {
-	b := introspect.Metrics(service, "QueueMetrics"+queueKeys(&queue.Info{Path: key.Queue})+",user="+key.User, "yarn",
+	b := introspect.Metrics(service, "QueueMetrics"+queueKeys(&queue.Info{Path: key.Queue})+",user="+introspect.KeyValue(key.User), "yarn",
 		introspect.Gauge("AppsPending", u.apps.pending, "applications whose master has no container yet"),
 		introspect.Gauge("AppsRunning", u.apps.running, "applications whose master has a container"),
 		introspect.Counter("AppsSubmitted", t.Submitted, "applications that the queue accepted"),

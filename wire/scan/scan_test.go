@@ -3,6 +3,7 @@ package scan
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -72,6 +73,17 @@ func TestBounds(t *testing.T) {
 	black := encoded(&pb.AllocateRequest{BlacklistRequest: &pb.ResourceBlacklistRequest{BlacklistAdditions: []string{"a"}, BlacklistRemovals: []string{"b"}}})
 	if err := a.Scan(black, types, Bounds{Blacklist: 1}); !errors.As(err, &limit) || limit.What != "blacklist entries" {
 		t.Errorf("2 blacklist entries, 1 allowed: %v", err)
+	}
+	var s Submission
+	three := encoded(&pb.ApplicationSubmissionContext{ApplicationName: proto.String("x"), AmContainerResourceRequest: slices.Repeat([]*pb.ResourceRequest{{ResourceName: proto.String("*")}}, 3)})
+	if err := s.Scan(three, types, 3); err != nil || len(s.Asks) != 3 || s.AsksRefused != nil {
+		t.Errorf("3 requests for the master's container, 3 allowed: %d, %v, %v", len(s.Asks), err, s.AsksRefused)
+	}
+	if err := s.Scan(three, types, 2); err != nil || len(s.Asks) != 2 || !errors.As(s.AsksRefused, &limit) || limit.Max != 2 || string(s.Name) != "x" {
+		t.Errorf("3 requests for the master's container, 2 allowed: %d, %v, %v", len(s.Asks), err, s.AsksRefused)
+	}
+	if err := s.Scan(append(three, 0x8a, 0x01, 0x01, 0x0f), types, 2); err == nil {
+		t.Error("a request beyond the bound that is none was taken")
 	}
 }
 

@@ -29,7 +29,7 @@ type Submission struct {
 	Size        yarn.Resource // of the master's container; not used where there are Asks
 	SizeRefused error         // why this cluster cannot have such a size
 	Asks        []yarn.Ask    // for the master's container; nothing in them aliases the context
-	AsksRefused error         // what is wrong with the first ask that is refused
+	AsksRefused error         // what is wrong with the first ask that is refused, or that there are too many
 }
 
 // ACL is an ApplicationACLMapProto.
@@ -52,7 +52,8 @@ var (
 	nobody       = []byte(" ") // an ACL that admits nobody
 )
 
-// Scan reads a context b, which may have at most that many asks; more are a LimitError. It overwrites what s had before and uses its memory again, except that of Asks.
+// Scan reads a context b. It overwrites what s had before and uses its memory again, except that of Asks. Of more than that many asks the
+// first are kept, and AsksRefused tells.
 func (s *Submission) Scan(b []byte, types yarn.ResourceTypes, asks int) error {
 	*s = Submission{Name: noName, Queue: defaultQueue, Type: defaultType, ValidityInterval: -1, ACLs: s.ACLs[:0], Tags: s.Tags[:0], Timeouts: s.Timeouts[:0]}
 	var size amounts
@@ -90,14 +91,7 @@ func (s *Submission) Scan(b []byte, types yarn.ResourceTypes, asks int) error {
 		case 16<<3 | field.Block:
 			s.Label, s.LabelSet = f.Data, true
 		case 17<<3 | field.Block:
-			if len(s.Asks) == asks {
-				return &LimitError{"requests for the master's container", asks}
-			}
-			x, refused, err := askOf(f.Data, types)
-			if s.Asks = append(s.Asks, x); s.AsksRefused == nil {
-				s.AsksRefused = refused
-			}
-			f.Fail(err)
+			f.Fail(s.ask(f.Data, types, asks))
 		case 18<<3 | field.Block:
 			f.Fail(s.timeout(f.Data))
 		}
@@ -107,6 +101,22 @@ func (s *Submission) Scan(b []byte, types yarn.ResourceTypes, asks int) error {
 		return fmt.Errorf("submission context: %w", f.Err)
 	}
 	return nil
+}
+
+// ask reads a ResourceRequestProto. Those beyond the bound are not kept, and refused like one that makes no sense: whether that matters
+// depends on what else the context says.
+func (s *Submission) ask(b []byte, types yarn.ResourceTypes, most int) error {
+	if len(s.Asks) == most {
+		if s.AsksRefused == nil {
+			s.AsksRefused = &LimitError{"requests for the master's container", most}
+		}
+		return wellFormed(b)
+	}
+	x, refused, err := askOf(b, types)
+	if s.Asks = append(s.Asks, x); s.AsksRefused == nil {
+		s.AsksRefused = refused
+	}
+	return err
 }
 
 // priority reads a PriorityProto.

@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -85,6 +86,21 @@ func FuzzContextBytes(f *testing.F) {
 			t.Errorf("asks for the master: %+v", sub.AMAsks)
 		}
 	})
+}
+
+// Of an unmanaged application, whose master needs no container, the requests for one are not looked at, however many there are; one
+// that is stored is recovered.
+func TestManyRequestsOfUnmanaged(t *testing.T) {
+	for _, unmanaged := range []bool{true, false} {
+		raw, err := proto.Marshal(&pb.ApplicationSubmissionContext{ApplicationId: &pb.ApplicationId{Id: proto.Int32(1)}, UnmanagedAm: &unmanaged, AmContainerSpec: &pb.ContainerLaunchContext{},
+			AmContainerResourceRequest: slices.Repeat([]*pb.ResourceRequest{{ResourceName: proto.String("h")}}, maxAMAsks+1)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Stored(Config{Types: yarn.BasicResourceTypes(), Access: nobody{}}, Submitter{User: "alice"}, raw); (err == nil) != unmanaged {
+			t.Errorf("unmanaged %t: %v", unmanaged, err)
+		}
+	}
 }
 
 // nobody has groups or rights.

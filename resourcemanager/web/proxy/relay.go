@@ -184,7 +184,7 @@ type pageText struct{ Title, Text, Link string }
 // writePage writes a page of the proxy itself.
 func writePage(w http.ResponseWriter, status int, what pageText) {
 	w.Header().Set("Content-Type", "text/html;charset=utf-8")
-	w.Header().Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'self'")
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; "+webgate.FrameAncestors(w.Header()))
 	w.WriteHeader(status)
 	out := visible.NewWriter(w)
 	_ = ownPage.Execute(out, what)

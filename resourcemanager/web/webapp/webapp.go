@@ -22,6 +22,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/heddle-project/heddle/internal/webgate"
 )
 
 // The bounds of an application: Apache's have some 50 files and 10 MB.
@@ -223,7 +225,8 @@ var inline = regexp.MustCompile(`(?is)<script\b[^>]*>(.*?)</script`)
 
 // policy lets a page run the application's own files, and the scripts that were in the page itself when it was read, by their hashes.
 // What a name or a diagnostic might smuggle into a page is no script then. UI2 compiles its queries, which needs unsafe-eval; both
-// style what they draw. Requests may go elsewhere, for UI2 asks NodeManagers and timeline servers.
+// style what they draw. Requests may go elsewhere, for UI2 asks NodeManagers and timeline servers. frame-ancestors
+// follows with the answer.
 func policy(content []byte, page bool) string {
 	scripts := "'self' 'unsafe-eval'"
 	if page {
@@ -240,7 +243,7 @@ func policy(content []byte, page bool) string {
 		}
 	}
 	return "default-src 'self'; script-src " + scripts + "; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; " +
-		"connect-src *; worker-src 'self' blob:; object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'self'"
+		"connect-src *; worker-src 'self' blob:; object-src 'none'; base-uri 'self'; form-action 'self'; "
 }
 
 // Handler serves the application below a prefix, which begins with a slash and does not end in one.
@@ -281,7 +284,7 @@ func (f *file) send(w http.ResponseWriter, r *http.Request) {
 	h.Del("Expires")
 	h.Set("Cache-Control", "no-cache")
 	h.Set("Content-Type", f.kind)
-	h.Set("Content-Security-Policy", f.policy)
+	h.Set("Content-Security-Policy", f.policy+webgate.FrameAncestors(h))
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "same-origin")
 	h.Set("ETag", f.tag)
