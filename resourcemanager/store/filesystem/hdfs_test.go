@@ -184,8 +184,16 @@ func standsLoading(t *testing.T, what string, at, during int, stored, batch []st
 	quick := asks(t, dir, func() error {
 		if n--; n == 0 {
 			inside = true
+			there := files(t, dir)
 			goOn()
-			late = <-finished
+			if late = <-finished; late != nil {
+				left := files(t, dir)
+				for name, content := range there {
+					if now, ok := left[name]; !ok || now != content {
+						t.Errorf("%s: load: %v; %s is gone or changed", what, late, name)
+					}
+				}
+			}
 		}
 		return nil
 	})
@@ -224,10 +232,18 @@ func standsLoading(t *testing.T, what string, at, during int, stored, batch []st
 	return true, inside
 }
 
-// TestSettlesOwn: what Hadoop's ResourceManager writes, once it has taken the store over, is left to it.
+// TestSettlesOwn: what the next start of ours writes is left to it, and what Hadoop's ResourceManager writes once it has taken the store over.
 func TestSettlesOwn(t *testing.T) {
 	dir := t.TempDir()
 	k, _ := unlocked(t, dir)
+	next := k.at(filepath.Join(apache.OwnRoot, markPrefix+"next"))
+	must(t, os.Mkdir(next, dirMode))
+	must(t, os.WriteFile(filepath.Join(next, apache.Epoch+unfinished), []byte("half"), 0o600))
+	_, err := k.walk(t.Context())
+	must(t, err)
+	if _, err := os.Stat(filepath.Join(next, apache.Epoch+unfinished)); err != nil {
+		t.Error(err)
+	}
 	must(t, os.WriteFile(k.at(apache.Epoch), []byte{8, 9}, 0o600))
 	for _, name := range []string{"RMVersionNode.tmp", "RMVersionNode.new"} {
 		must(t, os.WriteFile(k.at(name), []byte("half"), 0o600))
