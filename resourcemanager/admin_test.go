@@ -248,7 +248,7 @@ func TestNodeResource(t *testing.T) {
 	refused(t, err, yarnException, "127.0.0.1:1")
 }
 
-// The highest priority of applications is read anew; what runs keeps what it has.
+// The highest priority of applications is read anew on request, on HUP and by the next term; what runs keeps what it has.
 func TestMaxPriorityIsReadAnew(t *testing.T) {
 	w := newWorld(t, twoQueues, "yarn.cluster.max-application-priority", "5")
 	root, alice := w.admin(operator), w.as("alice")
@@ -263,13 +263,23 @@ func TestMaxPriorityIsReadAnew(t *testing.T) {
 	w.site["yarn.cluster.max-application-priority"] = "much"
 	_, err := root.raw("refreshClusterMaxPriority", &pb.RefreshClusterMaxPriorityRequest{})
 	refused(t, err, yarnException, "yarn.cluster.max-application-priority")
-	if n := *w.term().maxPriority.Load(); n != 7 {
+	if n := w.term().maxPriority.Load(); n != 7 {
 		t.Errorf("after a bad file it is %d", n)
 	}
 	w.site["yarn.cluster.max-application-priority"] = "3" // a refresh of queues is about queues
 	must(root, "refreshQueues", &pb.RefreshQueuesRequest{}, &pb.RefreshQueuesResponse{})
 	if n := alice.report(alice.submit(nine)).GetPriority().GetPriority(); n != 7 {
 		t.Errorf("after a refresh of queues priorities are cut to %d", n)
+	}
+	w.d.stepDown()
+	w.leads()
+	if n := alice.report(alice.submit(nine)).GetPriority().GetPriority(); n != 3 {
+		t.Errorf("in the next term priorities are cut to %d", n)
+	}
+	w.site["yarn.cluster.max-application-priority"] = "4"
+	w.d.Reread(t.Context())
+	if n := alice.report(alice.submit(nine)).GetPriority().GetPriority(); n != 4 {
+		t.Errorf("after HUP priorities are cut to %d", n)
 	}
 }
 

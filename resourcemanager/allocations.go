@@ -331,7 +331,7 @@ func (t *term) reloadAllocations(ctx context.Context, where setup.AllocationFile
 	}
 	started := t.access.schedule.Load()
 	cluster := started.Cluster
-	cluster.MaxPriority, cluster.Allocations = *t.maxPriority.Load(), read.file
+	cluster.MaxPriority, cluster.Allocations = t.maxPriority.Load(), read.file
 	cfg, err := t.parseFair(cluster, started.Properties(), t.clusterSize())
 	if err != nil {
 		return err

@@ -23,9 +23,14 @@ func (p *process) readCluster(site *conf.Properties) (config.Cluster, error) {
 			return config.Cluster{}, err
 		}
 	}
-	c, err := setup.Cluster(site, types, nil)
-	if most := p.maxPriority.Load(); most != nil {
-		c.MaxPriority = *most
+	return setup.Cluster(site, types, nil)
+}
+
+// readCluster is readCluster of the process, but once the term has queues the highest priority is what it was refreshed to last.
+func (t *term) readCluster(site *conf.Properties) (config.Cluster, error) {
+	c, err := t.process.readCluster(site)
+	if t.access.schedule.Load() != nil {
+		c.MaxPriority = t.maxPriority.Load()
 	}
 	return c, err
 }

@@ -68,8 +68,8 @@ func (p *process) sizeOf(id yarn.NodeID) (engine.NodeSize, bool) {
 }
 
 // RefreshMaxPriority implements admin.Daemon.
-func (p *process) RefreshMaxPriority() (engine.SetMaxPriority, error) {
-	site, err := p.Load()
+func (t *term) RefreshMaxPriority() (engine.SetMaxPriority, error) {
+	site, err := t.Load()
 	if err != nil {
 		return engine.SetMaxPriority{}, err
 	}
@@ -77,7 +77,7 @@ func (p *process) RefreshMaxPriority() (engine.SetMaxPriority, error) {
 	if err != nil {
 		return engine.SetMaxPriority{}, err
 	}
-	p.maxPriority.Store(&settings.Applications.MaxPriority)
+	t.maxPriority.Store(settings.Applications.MaxPriority)
 	return engine.SetMaxPriority{Most: settings.Applications.MaxPriority}, nil
 }
 

@@ -38,11 +38,10 @@ type process struct {
 	rights *rights
 	racks  *rack.Resolver
 
-	refreshing  sync.Mutex                                             // is held while the lists of nodes are read and replaced
-	lists       atomic.Pointer[hosts.Lists]                            // in force
-	maxPriority atomic.Pointer[int32]                                  // of applications; nil: as the site files say
-	sizes       atomic.Pointer[map[yarn.NodeID]engine.NodeSize]        // of nodes, by dynamic-resources.xml
-	lookup      func(ctx context.Context, host string) (string, error) // gives the address of a host
+	refreshing sync.Mutex                                             // is held while the lists of nodes are read and replaced
+	lists      atomic.Pointer[hosts.Lists]                            // in force
+	sizes      atomic.Pointer[map[yarn.NodeID]engine.NodeSize]        // of nodes, by dynamic-resources.xml
+	lookup     func(ctx context.Context, host string) (string, error) // gives the address of a host
 }
 
 // readSettings reads the settings and refuses what is configured but not built.
@@ -66,7 +65,6 @@ func (p *process) prepare() (err error) {
 	if p.settings, err = p.readSettings(p.site); err != nil {
 		return err
 	}
-	p.maxPriority.Store(&p.settings.Applications.MaxPriority)
 	cluster, err := p.readCluster(p.site)
 	if err != nil {
 		return err

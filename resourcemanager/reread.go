@@ -8,7 +8,7 @@ import (
 	"github.com/heddle-project/heddle/wire/ipc"
 )
 
-// Reread reads anew whatever an administrator can have refreshed: queues, lists of nodes, groups, proxy users and administrators. Each
+// Reread reads anew whatever an administrator can have refreshed: queues, lists and sizes of nodes, the highest priority, groups, proxy users and administrators. Each
 // is taken over as a whole or stays as it is, and a line of the audit log says which. It returns when all are done or ctx ends. Without a
 // term there are no queues to refresh, and the next one reads them.
 func (d *Daemon) Reread(ctx context.Context) {
@@ -19,7 +19,8 @@ func (d *Daemon) Reread(ctx context.Context) {
 	}
 	parts := []part{{"refreshNodes", d.rereadLists}, {"refreshNodesResources", d.rereadSizes}}
 	if t := d.term.Load(); t != nil {
-		parts = []part{{"refreshNodes", func() error { return t.rereadNodes(ctx) }}, {"refreshNodesResources", func() error { return t.resizeNodes(ctx) }}}
+		parts = []part{{"refreshNodes", func() error { return t.rereadNodes(ctx) }}, {"refreshNodesResources", func() error { return t.resizeNodes(ctx) }},
+			{"refreshClusterMaxPriority", func() error { return t.rereadMaxPriority(ctx) }}}
 		if !t.queues.mutable { // else the store says what the queues are, and nobody but us changes it
 			parts = append([]part{{"refreshQueues", func() error { return t.rereadQueues(ctx, t.User) }}}, parts...)
 		}
@@ -43,11 +44,10 @@ func (p *process) rereadLists() error {
 		return err
 	}
 	lists, err := p.readLists(site, false)
-	if err != nil {
-		return err
+	if err == nil {
+		p.adopt(lists)
 	}
-	p.adopt(lists)
-	return nil
+	return err
 }
 
 func (t *term) rereadQueues(ctx context.Context, user string) error {
@@ -66,6 +66,15 @@ func (t *term) rereadQueues(ctx context.Context, user string) error {
 
 func (t *term) resizeNodes(ctx context.Context) error {
 	cmd, err := t.RefreshNodesResources()
+	if err != nil {
+		return err
+	}
+	_, err = t.ask(ctx, func(k engine.Ticket) engine.Command { cmd.Ticket = k; return cmd })
+	return err
+}
+
+func (t *term) rereadMaxPriority(ctx context.Context) error {
+	cmd, err := t.RefreshMaxPriority()
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ func (t *term) Cluster(ctx context.Context, parts view.Part) (*view.Cluster, err
 		At: clock.System().Now(), StartedAt: t.started,
 		ResourceTypes: t.types, MinAllocation: t.access.schedule.Load().Cluster.MinAllocation,
 		MaxAllocation:  t.access.schedule.Load().Cluster.MaxAllocation,
-		MaxAppPriority: *t.maxPriority.Load(), QueueACLs: t.queueACLs,
+		MaxAppPriority: t.maxPriority.Load(), QueueACLs: t.queueACLs,
 	}
 	if parts&view.Applications != 0 {
 		c.Applications = v.Applications()

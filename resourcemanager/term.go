@@ -63,6 +63,7 @@ type term struct {
 	trackers *tracker.Server
 
 	allocations allocations
+	maxPriority atomic.Int32 // of applications, as refreshed last
 	queueFile   queueFileWatch
 	queues      queueConf
 
@@ -173,6 +174,7 @@ func (t *term) buildEngine(site *conf.Properties) (*engine.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.maxPriority.Store(cfg.Cluster.MaxPriority)
 	sched, err := scheduler.New(cfg)
 	if err != nil {
 		return nil, err

@@ -143,17 +143,19 @@ func TestHostileIndexes(t *testing.T) {
 		return "\x73\x72\x00" + string(rune(len(class))) + class + "\x00\x00\x00\x00\x00\x00\x00\x00" + more
 	}
 	for name, c := range map[string]struct{ stream, want string }{
-		"nothing":                     {"", "too early"},
-		"something else":              {"\xca\xfe\xba\xbe\x00", "does not begin"},
-		"not an object":               {"\xac\xed\x00\x05\x74\x00\x01a", "not an object"},
-		"an array":                    {"\xac\xed\x00\x05\x75", "the mark 0x75"},
-		"a reference to nothing":      {"\xac\xed\x00\x05\x71\x00\x7e\x00\x05", "a reference to nothing"},
-		"a class that is its parent":  {"\xac\xed\x00\x05" + object("a", "\x02\x00\x00\x78\x71\x00\x7e\x00\x00"), "ancestors"},
-		"a class with its own form":   {"\xac\xed\x00\x05" + object("a", "\x04\x00\x00\x78\x70"), "in its own way"},
-		"many fields":                 {"\xac\xed\x00\x05" + object("a", "\x02\xff\xff"), "65535 fields"},
-		"objects within objects":      {"\xac\xed\x00\x05" + object("a", "\x02\x00\x01L\x00\x01x\x74\x00\x01a\x78\x70") + strings.Repeat("\x73\x71\x00\x7e\x00\x00", 1000), "nested deeper"},
-		"types of types":              {"\xac\xed\x00\x05" + object("a", "\x02\x00\x01L\x00\x01x\x72\x00\x01b"), "the name of a type"},
-		"more values than are read":   {"\xac\xed\x00\x05" + object("a", "\x03\x00\x00\x78\x70") + strings.Repeat("\x70", maxJavaValues+1), "more than"},
+		"nothing":                    {"", "too early"},
+		"something else":             {"\xca\xfe\xba\xbe\x00", "does not begin"},
+		"not an object":              {"\xac\xed\x00\x05\x74\x00\x01a", "not an object"},
+		"an array":                   {"\xac\xed\x00\x05\x75", "the mark 0x75"},
+		"a reference to nothing":     {"\xac\xed\x00\x05\x71\x00\x7e\x00\x05", "a reference to nothing"},
+		"a class that is its parent": {"\xac\xed\x00\x05" + object("a", "\x02\x00\x00\x78\x71\x00\x7e\x00\x00"), "ancestors"},
+		"a class with its own form":  {"\xac\xed\x00\x05" + object("a", "\x04\x00\x00\x78\x70"), "in its own way"},
+		"many fields":                {"\xac\xed\x00\x05" + object("a", "\x02\xff\xff"), "65535 fields"},
+		"objects within objects":     {"\xac\xed\x00\x05" + object("a", "\x02\x00\x01L\x00\x01x\x74\x00\x01a\x78\x70") + strings.Repeat("\x73\x71\x00\x7e\x00\x00", 1000), "nested deeper"},
+		"types of types":             {"\xac\xed\x00\x05" + object("a", "\x02\x00\x01L\x00\x01x\x72\x00\x01b"), "the name of a type"},
+		"more values than are read":  {"\xac\xed\x00\x05" + object("a", "\x03\x00\x00\x78\x70") + strings.Repeat("\x70", maxJavaValues+1), "more than"},
+		"more classes than are read": {"\xac\xed\x00\x05" + object("a", "\x03\x00\x00\x78\x70") +
+			strings.Repeat("\x72\x00\x01b\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\x40"+strings.Repeat("B\x00\x00", 64)+"\x78\x70", maxJavaValues/65+1) + "\x78", "more than"},
 		"a text longer than the rest": {"\xac\xed\x00\x05\x7c\x7f\xff\xff\xff\xff\xff\xff\xff", "too early"},
 	} {
 		if _, err := readJava([]byte(c.stream)); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -10,7 +10,7 @@ import (
 // Limits of a stream of Java's serialization.
 const (
 	maxJavaDepth  = 64
-	maxJavaValues = 1 << 20 // values and fields in a stream, null ones included
+	maxJavaValues = 1 << 20 // values, classes and fields in a stream, null ones included
 	maxJavaFields = 64      // of a class
 	maxJavaSupers = 16
 )
@@ -174,7 +174,7 @@ func (s *javaStream) text(size int) (string, error) {
 	return decodeText(b), err
 }
 
-// count counts values and fields before there is memory for them.
+// count counts values, classes and fields before there is memory for them.
 func (s *javaStream) count(n int) error {
 	if s.values += n; s.values > maxJavaValues {
 		return fmt.Errorf("more than %d values", maxJavaValues)
@@ -306,6 +306,9 @@ func (s *javaStream) oneClass() (*javaClass, error) {
 	}
 	if count > maxJavaFields {
 		return nil, fmt.Errorf("%d fields; at most %d are read", count, maxJavaFields)
+	}
+	if err := s.count(1 + int(count)); err != nil {
+		return nil, err
 	}
 	for range count {
 		f, err := s.field()

@@ -54,15 +54,20 @@ func (c *conn) spawn(f func()) {
 	go func() { defer c.server.work.Done(); f() }()
 }
 
+// broken counts and logs an error that is a streamError.
+func (c *conn) broken(err error) {
+	if why := (*streamError)(nil); errors.As(err, &why) {
+		c.server.stats.panics.Add(1)
+		c.server.log.Error("an answer is not given, or breaks off", "remote", c.remote, "error", err, "stack", why.stack)
+	}
+}
+
 func (c *conn) writeFailed(err error) {
 	if errors.Is(err, errSlowReader) || errors.Is(err, os.ErrDeadlineExceeded) {
 		c.server.stats.slowReaders.Add(1)
 		c.server.log.Warn("closing a connection that does not read", "remote", c.remote, "error", err)
 	}
-	if broken := (*streamError)(nil); errors.As(err, &broken) {
-		c.server.stats.panics.Add(1)
-		c.server.log.Error("closing a connection in the middle of an answer that could not be made", "remote", c.remote, "error", err, "stack", broken.stack)
-	}
+	c.broken(err)
 	c.shut()
 }
 

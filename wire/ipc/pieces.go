@@ -117,7 +117,8 @@ func (c *Call) Stream(size int, next func([]byte) []byte) {
 		defer b.free()
 		if b.stream = s; size > 0 {
 			if err := b.refill(); err != nil {
-				c.Fail(err)
+				c.conn.broken(err)
+				c.Fail(&RemoteError{Class: ClassRuntime, Message: "internal error in " + c.Method + "; see the server's log"})
 				return
 			}
 		}

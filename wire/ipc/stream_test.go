@@ -40,6 +40,7 @@ func streaming() []Protocol {
 	})
 	p.Methods["short"] = func(c *Call) { c.Stream(mib, rows(mib-100)) }
 	p.Methods["over"] = func(c *Call) { c.Stream(mib, func(b []byte) []byte { return append(b, make([]byte, 2*mib)...) }) }
+	p.Methods["broken short stream"] = func(c *Call) { c.Stream(100, func([]byte) []byte { panic("boom") }) }
 	p.Methods["broken stream"] = func(c *Call) { c.Stream(mib, func([]byte) []byte { panic("boom") }) }
 	return []Protocol{p}
 }
@@ -79,7 +80,7 @@ func TestStream(t *testing.T) {
 func TestStreamOfAnotherLength(t *testing.T) {
 	var out bytes.Buffer
 	s := serve(t, ServerConfig{Protocols: streaming(), Log: slog.New(slog.NewTextHandler(&out, nil))})
-	for _, method := range []string{"short", "over", "broken stream"} {
+	for _, method := range []string{"short", "over", "broken stream", "broken short stream"} {
 		c := dial(t, ClientConfig{Credentials: Credentials{User: "a"}})
 		if _, err := c.Call(t.Context(), s.Addr().String(), clientProtocol, method, nil); err == nil {
 			t.Errorf("%s: no error", method)
@@ -92,7 +93,7 @@ func TestStreamOfAnotherLength(t *testing.T) {
 	if err := s.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if n := strings.Count(out.String(), "an answer could not be made"); n != 3 || !strings.Contains(out.String(), "boom") || s.Stats().Panics != 3 {
+	if n := strings.Count(out.String(), "an answer could not be made"); n != 4 || !strings.Contains(out.String(), "boom") || s.Stats().Panics != 4 {
 		t.Errorf("%d lines, %d counted:\n%s", n, s.Stats().Panics, out.String())
 	}
 }
