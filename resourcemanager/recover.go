@@ -22,13 +22,12 @@ func (t *term) recover(ctx context.Context) error {
 	}
 	cmd := engine.Recover{Labels: s.Labels, Drains: s.NodeDeadlines, Reservations: s.Reservations,
 		Applications: make([]engine.RecoveredApplication, 0, len(s.Applications))}
-	t.submissions.loaded()
 	t.contexts.Expect(len(s.Applications))
-	for _, r := range s.Applications { // by id, too
+	for i, r := range s.Applications { // by id, too
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		sub, err := t.submissions.of(r)
+		sub, err := t.submission(s, i)
 		if err != nil {
 			t.leaveAlone(r.Key(), err.Error())
 			continue
@@ -38,7 +37,7 @@ func (t *term) recover(ctx context.Context) error {
 		t.admit(r, attempts[r.ID])
 		cmd.Applications = append(cmd.Applications, engine.RecoveredApplication{Submission: sub, Record: r, Attempts: attempts[r.ID]})
 	}
-	t.submissions.clear()
+	t.storedGroups.Clear()
 	if len(cmd.Applications)+len(cmd.Labels.Known)+len(cmd.Drains)+len(cmd.Reservations) > 0 {
 		t.Log.Info("recovering", "applications", len(cmd.Applications), "draining nodes", len(cmd.Drains), "attempts", len(s.Attempts), "labels", len(cmd.Labels.Known), "reservations", len(cmd.Reservations), "epoch", s.Epoch)
 		t.loop.Post(cmd)

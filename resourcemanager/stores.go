@@ -19,14 +19,13 @@ import (
 func (t *term) openStore(ctx context.Context) (err error) {
 	kept := keeps(&t.settings.Recovery)
 	t.openDelegation(nil)
-	t.submissions.read = t.readSubmission
 	if kept {
 		r, err := t.records(t.site, t.settings, store.Options{Types: t.types})
 		if err != nil {
 			return fmt.Errorf("cannot open the state store: %w", err)
 		}
 		r.with(t.following.get())
-		r.bolt.Read = t.submissions.take // bolt gives single contexts back
+		r.bolt.Read = t.readAhead // bolt gives single contexts back
 		if t.store, err = r.open(t.openBolt); err != nil {
 			return err
 		}

@@ -48,9 +48,9 @@ type term struct {
 	epoch      int64           // how often the store has been used
 	recovering bool            // earlier terms left applications
 
-	submissions submissions // of what earlier terms have stored; empty once it is recovered
-	setAside    []access.SetAside
-	aside       int // how many records could not be used, of which setAside has the first
+	storedGroups sync.Map // of each user of a stored application, as they are at the restart; empty once all are recovered
+	setAside     []access.SetAside
+	aside        int // how many records could not be used, of which setAside has the first
 
 	loop     *loop.Loop
 	box      *blackbox.Recorder // nil: nothing is kept

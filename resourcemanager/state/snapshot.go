@@ -16,6 +16,7 @@ type Snapshot struct {
 	Epoch int64
 
 	Applications       []*Application // there are many, and they are large
+	Made               []any          // what the one who loads made of each application as it was read (store.Options.Read); empty if nothing
 	Attempts           []Attempt
 	MasterKeys         MasterKeys // no bytes: none were stored
 	DelegationKeys     []DelegationKey
@@ -71,8 +72,12 @@ func (s *Snapshot) Quarantine(key Key, reason string) {
 // Finish sorts the lists, quarantines attempts without an application, and raises the
 // sequence number to that of the last known token if it is smaller.
 func (s *Snapshot) Finish() {
-	s.Applications = sortedBy(s.Applications, func(a **Application) yarn.ApplicationID { return (*a).ID })
-	s.Attempts = sortedBy(s.Attempts, func(a *Attempt) yarn.AttemptID { return a.ID })
+	order := orderBy(s.Applications, func(a **Application) yarn.ApplicationID { return (*a).ID })
+	s.Applications = reordered(s.Applications, order)
+	if len(s.Made) > 0 {
+		s.Made = reordered(s.Made, order)
+	}
+	s.Attempts = reordered(s.Attempts, orderBy(s.Attempts, func(a *Attempt) yarn.AttemptID { return a.ID }))
 	slices.SortFunc(s.DelegationKeys, func(a, b DelegationKey) int { return cmp.Compare(a.ID, b.ID) })
 	slices.SortFunc(s.DelegationTokens, func(a, b DelegationToken) int { return cmp.Compare(a.Sequence, b.Sequence) })
 	slices.SortFunc(s.NodeDeadlines, func(a, b NodeDeadline) int { return a.Node.Compare(b.Node) })
@@ -87,20 +92,27 @@ func (s *Snapshot) Finish() {
 	})
 }
 
-// sortedBy is a list of large records, or of references to them, in the order of their ids. The ids are sorted alone, and each record is moved once.
-func sortedBy[R any, ID interface{ Compare(ID) int }](list []R, id func(*R) ID) []R {
+// place is where a record stands in a list.
+type place[ID any] struct {
+	id ID
+	at int
+}
+
+// orderBy are the places of records, which may be large, in the order of their ids.
+func orderBy[R any, ID interface{ Compare(ID) int }](list []R, id func(*R) ID) []place[ID] {
+	order := make([]place[ID], len(list))
+	for i := range list {
+		order[i] = place[ID]{id(&list[i]), i}
+	}
+	slices.SortFunc(order, func(a, b place[ID]) int { return a.id.Compare(b.id) })
+	return order
+}
+
+// reordered is the list in that order.
+func reordered[R, ID any](list []R, order []place[ID]) []R {
 	if len(list) == 0 {
 		return list
 	}
-	type place struct {
-		id ID
-		at int
-	}
-	order := make([]place, len(list))
-	for i := range list {
-		order[i] = place{id(&list[i]), i}
-	}
-	slices.SortFunc(order, func(a, b place) int { return a.id.Compare(b.id) })
 	out := make([]R, len(list))
 	for i, p := range order {
 		out[i] = list[p.at]

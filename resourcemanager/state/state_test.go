@@ -122,3 +122,18 @@ func TestEpochs(t *testing.T) {
 		t.Errorf("the last epoch does not fit into %d", last.Number)
 	}
 }
+
+// What was made of an application stays at its side when a snapshot is put in order.
+func TestFinishKeepsMade(t *testing.T) {
+	var s Snapshot
+	for _, n := range []int32{3, 10001, 1, 2} {
+		s.Applications = append(s.Applications, &Application{ID: yarn.ApplicationID{ClusterTimestamp: 7, Sequence: n}})
+		s.Made = append(s.Made, n)
+	}
+	s.Finish()
+	for i, a := range s.Applications {
+		if want := []int32{1, 2, 3, 10001}[i]; a.ID.Sequence != want || s.Made[i] != want {
+			t.Errorf("place %d has application %d and what was made of %v, want %d", i, a.ID.Sequence, s.Made[i], want)
+		}
+	}
+}

@@ -107,7 +107,7 @@ func (o Options) codec() Codec {
 // use by many goroutines.
 type Reader struct {
 	codec Codec
-	read  func(*state.Application)
+	read  func(*state.Application) any
 
 	mu       sync.Mutex
 	snapshot state.Snapshot
@@ -126,9 +126,9 @@ func (r *Reader) Add(key state.Key, value []byte) {
 		r.Quarantine(key, err.Error())
 		return
 	}
-	if app, ok := rec.(state.Application); ok && r.read != nil {
-		r.read(&app)
-		rec = app
+	if app, ok := rec.(state.Application); ok {
+		r.add(&app, false)
+		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -143,13 +143,24 @@ func (r *Reader) AddApplication(name, value []byte) {
 		r.Quarantine(state.Key{Table: state.Applications, Name: string(name)}, err.Error())
 		return
 	}
+	r.add(app, true)
+}
+
+// add enters an application. borrowed: its context lies in memory that is overwritten afterwards.
+func (r *Reader) add(app *state.Application, borrowed bool) {
+	var made any
 	if r.read != nil {
-		r.read(app)
+		made = r.read(app)
 	}
-	app.Context = slices.Clone(app.Context)
+	if borrowed {
+		app.Context = slices.Clone(app.Context)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.snapshot.Applications = append(r.snapshot.Applications, app)
+	if r.read != nil {
+		r.snapshot.Made = append(r.snapshot.Made, made)
+	}
 }
 
 // Quarantine quarantines a record that could not even be passed to Add.

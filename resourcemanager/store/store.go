@@ -66,10 +66,9 @@ type Options struct {
 	MaxRecord int                // bytes of one record, at most MaxBatchBytes; 0: DefaultRecord
 	Epochs    state.Epochs
 	Codec     Codec // nil: record.Codec; a store whose form is Hadoop's has its own
-	// Read sees each application that Open or Load reads before it comes into the snapshot,
-	// and may take its context out: so they need not all be held at once. It is called by
-	// several goroutines, and what it saw counts only if Load succeeds. nil: nobody does.
-	Read func(*state.Application)
+	// Read sees each application that Open or Load reads before it comes into the snapshot, and what it returns becomes Snapshot.Made. It may
+	// take the context out, so that they need not all be held at once. It is called by several goroutines. nil: nobody does.
+	Read func(*state.Application) any
 }
 
 // WithDefaults fills in what was left out.

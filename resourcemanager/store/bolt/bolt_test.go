@@ -212,9 +212,9 @@ func filled(t testing.TB) string {
 func TestContext(t *testing.T) {
 	path := filled(t)
 	var read atomic.Int32
-	s, err := Open(path, Options{Options: store.Options{Read: func(a *state.Application) {
-		read.Add(1)
+	s, err := Open(path, Options{Options: store.Options{Read: func(a *state.Application) any {
 		a.Context = nil
+		return read.Add(1)
 	}}})
 	if err != nil {
 		t.Fatal(err)
