@@ -9,8 +9,10 @@ PASSED=0 FAILED=0
 pass() { PASSED=$((PASSED + 1)); echo "PASS $*"; }
 fail() { FAILED=$((FAILED + 1)); echo "FAIL $*"; }
 
-# section NAME: the head of the lines that follow, with the seconds since the start.
-section() { echo "--- $* (at $SECONDS s)"; }
+# section NAME: the head of the lines that follow; before it, what the section before has taken. `total` ends the last one.
+SECTION='' SECTION_AT=0
+section() { section_end; SECTION=$* SECTION_AT=$SECONDS; echo "--- $*"; }
+section_end() { [ -z "$SECTION" ] || echo "    $((SECONDS - SECTION_AT)) s: $SECTION"; SECTION=''; }
 
 # step NAME COMMAND...: runs it; shows its output only when it fails.
 step() {
@@ -34,7 +36,7 @@ lines() {
 }
 
 # total: the last line; its status is the script's.
-total() { echo "$PASSED passed, $FAILED failed"; [ "$FAILED" = 0 ]; }
+total() { section_end; echo "$PASSED passed, $FAILED failed"; [ "$FAILED" = 0 ]; }
 
 # missing TOOL...: those that are not here, one to a line, with what they are for.
 missing() {

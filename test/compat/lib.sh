@@ -9,7 +9,13 @@ LIB_MR=$CACHE/lib-mr-$MR
 JAVA=${JAVA_HOME:+$JAVA_HOME/bin/}java
 # What bin/yarn gives every JVM on 17+, and what a NodeManager expands <ADD_OPENS> to.
 OPENS="--add-opens=java.base/java.lang=ALL-UNNAMED --add-exports=java.base/sun.net.dns=ALL-UNNAMED --add-exports=java.base/sun.net.util=ALL-UNNAMED"
-JVM="-Xmx${HEDDLE_COMPAT_HEAP:-512m} -XX:+UseSerialGC -XX:-UsePerfData"
+# Few of the kit's JVMs live long enough to earn back what the second compiler costs.
+BRIEF="-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+JVM="-Xmx${HEDDLE_COMPAT_HEAP:-512m} $BRIEF -XX:-UsePerfData"
+
+# ready: the option by which a JVM with $LIB/* first on its classpath takes from a file what it would load from the jars (`fetch` makes it).
+# A JVM that has no use for the file loads from the jars, silently.
+ready() { [ ! -f "$LIB/.ready.jsa" ] || echo "-XX:SharedArchiveFile=$LIB/.ready.jsa -Xlog:cds=off -Xlog:cds+dynamic=off"; }
 
 die() { echo "$(basename "$0"): $*" >&2; exit 2; }
 
@@ -51,11 +57,11 @@ rm_http() {
   echo "http://$a"
 }
 
-# java_client CONFDIR CLASS ARGS...: a stock client with CONFDIR first on its classpath.
+# java_client CONFDIR CLASS ARGS...: a stock client. CONFDIR may come last on its classpath: no jar has a file of its names.
 java_client() {
   local conf=$1; shift
-  HADOOP_CONF_DIR=$conf ${EXEC:-} $JAVA $JVM -XX:TieredStopAtLevel=1 $OPENS -Djava.net.preferIPv4Stack=true ${HEDDLE_COMPAT_OPTS:-} \
-    -cp "$conf:$LIB/*" "$@"
+  HADOOP_CONF_DIR=$conf ${EXEC:-} $JAVA $JVM $(ready) $OPENS -Djava.net.preferIPv4Stack=true ${HEDDLE_COMPAT_OPTS:-} \
+    -cp "$LIB/*:$conf" "$@"
 }
 
 # mr_client CONFDIR EXAMPLE ARGS...: one of the MapReduce examples, with the jars that HEDDLE_COMPAT_MR names on the
@@ -186,6 +192,7 @@ spark_submit() {
     --conf spark.yarn.stagingDir="file://$WORK/staging" --conf spark.ui.enabled=true --conf spark.ui.port=0 \
     --conf spark.driver.memoryOverhead=256m --conf spark.executor.memoryOverhead=256m --conf spark.yarn.am.memoryOverhead=256m \
     --conf spark.pyspark.python="$py" --conf spark.yarn.appMasterEnv.PYSPARK_PYTHON="$py" \
-    --conf spark.scheduler.minRegisteredResourcesRatio=1.0 \
+    --conf spark.scheduler.minRegisteredResourcesRatio=1.0 --driver-java-options "$BRIEF" \
+    --conf "spark.executor.extraJavaOptions=$BRIEF" --conf "spark.yarn.am.extraJavaOptions=$BRIEF" \
     spark_job.py "$@" >out 2>&1
 }
