@@ -14,7 +14,8 @@ type drawn struct {
 	usage    *view.Usage
 	wanted   rows[scheduler.Wanted, view.Wanted]
 	requests rows[yarn.Ask, view.Request]
-	texts    map[string]string // of the views that were made since the queues were last looked at, at most maxTexts
+	buffer   []scheduler.Wanted     // of the running call
+	texts    map[masterWaits]string // made since the queues were last looked at, at most maxTexts
 }
 
 // maxTexts bounds drawn.texts.
@@ -40,15 +41,17 @@ func (d *drawn) usageOf(u *view.Usage) *view.Usage {
 	return d.usage
 }
 
-// textOf is the text, or an equal one.
-func (d *drawn) textOf(text string) string {
-	if same, ok := d.texts[text]; ok {
-		return same
+// textOf is the text on a master that waits. It is made once for all that wait alike.
+func (d *drawn) textOf(w *masterWaits, set *Settings) string {
+	text, ok := d.texts[*w]
+	if ok {
+		return text
 	}
 	if d.texts == nil || len(d.texts) >= maxTexts {
-		d.texts = map[string]string{}
+		d.texts = map[masterWaits]string{}
 	}
-	d.texts[text] = text
+	text = w.text(set)
+	d.texts[*w] = text
 	return text
 }
 
@@ -62,7 +65,7 @@ type rows[From comparable, To any] struct {
 // of shows rows. They must not be changed afterwards.
 func (r *rows[From, To]) of(from []From) []To {
 	if !slices.Equal(from, r.from) {
-		r.from, r.to = from, make([]To, len(from))
+		r.from, r.to = slices.Clone(from), make([]To, len(from))
 		for i := range from {
 			r.to[i] = r.show(&from[i])
 		}

@@ -219,19 +219,17 @@ func (e *Engine) appView(a *application) *view.Application {
 	v := &view.Application{
 		ID: a.sub.ID, Version: e.appsDrawn, User: a.sub.User, RealUser: a.sub.RealUser, Name: a.sub.Name, Type: a.sub.Type, Tags: a.sub.Tags,
 		Queue: a.queue, Priority: a.priority, State: a.state, PublicState: a.public(), Unmanaged: a.sub.Unmanaged,
-		KeepContainers: a.sub.KeepContainers, MaxAttempts: a.maxAttempts(e.set), Label: a.sub.Label, LabelSet: a.sub.LabelSet,
+		KeepContainers: a.sub.KeepContainers, MaxAttempts: a.maxAttempts(&e.set), Label: a.sub.Label, LabelSet: a.sub.LabelSet,
 		CallerContext: a.sub.CallerContext, LogAggregation: e.set.LogAggregation, SubmitTime: a.submitTime, StartTime: a.submitTime,
 		LaunchTime: a.launchTime, ViewACL: a.sub.ViewACL, ModifyACL: a.sub.ModifyACL,
 	}
-	if len(a.sub.AMAsks) > 0 {
-		v.AMLabel = a.sub.AMAsks[0].Label
-	}
+	v.AMLabel = a.sub.masterLabel()
 	if a.expireAt > 0 {
 		v.Timeouts = []view.Timeout{{Type: "LIFETIME", ExpireAt: a.expireAt}}
 	}
 	waits := "" // text about what the current attempt waits for
 	if t := a.current(); t != nil && a.ref != scheduler.NoApp {
-		waits = e.drawn.textOf(e.waitingFor(t))
+		waits = e.waitingFor(t)
 		v.Gang = t.state == yarn.AttemptRunning && waits != ""
 		v.Opportunistic = t.exchange != nil && t.opportunistic.Wanted()
 	}
@@ -280,7 +278,8 @@ func (e *Engine) viewUsage(a *application, v *view.Application) {
 			use.QueuePercent = 100 * e.share(u.Used, info.Default.EffectiveMin)
 		}
 		if u.PendingCount > 0 {
-			v.Wanted = e.drawn.wanted.of(e.sched.Wanted(a.ref, view.MaxWanted))
+			e.drawn.buffer = e.sched.Wanted(a.ref, view.MaxWanted, e.drawn.buffer[:0])
+			v.Wanted = e.drawn.wanted.of(e.drawn.buffer)
 		}
 		if t := a.current(); t != nil && t.state == yarn.AttemptScheduled {
 			v.Requests = e.drawn.requests.of(a.sub.AMAsks)
