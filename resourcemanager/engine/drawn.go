@@ -8,67 +8,65 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// drawn is what the last view of an application has. Those that wait mostly want, use and wait for the same, and their views share it:
+// drawn is what the last views of applications have. Those that wait mostly want, use and wait for the same, and their views share it:
 // that is more than half of such a view.
 type drawn struct {
-	usage    *view.Usage
-	wanted   rows[scheduler.Wanted, view.Wanted]
-	requests rows[yarn.Ask, view.Request]
-	buffer   []scheduler.Wanted     // of the running call
-	texts    map[masterWaits]string // made since the queues were last looked at, at most maxTexts
+	usage  *view.Usage
+	asks   *view.Asks // for wanted and requests
+	common memo[view.Common, *view.Common]
+	texts  memo[masterWaits, string] // made since the queues were last looked at
+
+	wanted   []scheduler.Wanted
+	requests []yarn.Ask
+	next     []scheduler.Wanted // of the running call
 }
 
-// maxTexts bounds drawn.texts.
-const maxTexts = 1024
+// maxMemo bounds the values of a memo.
+const maxMemo = 4096
 
-func newDrawn() drawn {
-	return drawn{
-		wanted: rows[scheduler.Wanted, view.Wanted]{show: func(w *scheduler.Wanted) view.Wanted {
-			return view.Wanted{Size: w.Size, Count: w.Count, Label: w.Label}
-		}},
-		requests: rows[yarn.Ask, view.Request]{show: func(q *yarn.Ask) view.Request {
-			return view.Request{Priority: q.Priority, AllocationRequestID: q.AllocationRequestID, Where: q.Where,
-				Capability: q.Capability, Count: q.Count, RelaxLocality: q.RelaxLocality, Label: q.Label, ExecutionType: q.ExecutionType}
-		}},
-	}
-}
+// memo is what was made of values, by these.
+type memo[From comparable, To any] map[From]To
 
-func (d *drawn) usageOf(u *view.Usage) *view.Usage {
-	if d.usage == nil || *d.usage != *u {
-		own := *u
-		d.usage = &own
-	}
-	return d.usage
-}
-
-// textOf is the text on a master that waits. It is made once for all that wait alike.
-func (d *drawn) textOf(w *masterWaits, set *Settings) string {
-	text, ok := d.texts[*w]
+// of is what is made of a value. It is made once for all that are equal.
+func (m *memo[From, To]) of(from *From, make func(*From) To) To {
+	to, ok := (*m)[*from]
 	if ok {
-		return text
+		return to
 	}
-	if d.texts == nil || len(d.texts) >= maxTexts {
-		d.texts = map[masterWaits]string{}
+	if *m == nil || len(*m) >= maxMemo {
+		*m = memo[From, To]{}
 	}
-	text = w.text(set)
-	d.texts[*w] = text
-	return text
+	to = make(from)
+	(*m)[*from] = to
+	return to
 }
 
-// rows are the rows of a view, and what they were made of.
-type rows[From comparable, To any] struct {
-	show func(*From) To
-	from []From
-	to   []To
+// own is a copy.
+func own[T any](x *T) *T {
+	c := *x
+	return &c
 }
 
-// of shows rows. They must not be changed afterwards.
-func (r *rows[From, To]) of(from []From) []To {
-	if !slices.Equal(from, r.from) {
-		r.from, r.to = slices.Clone(from), make([]To, len(from))
-		for i := range from {
-			r.to[i] = r.show(&from[i])
-		}
+// shared is the last value if that is equal to this one, or else a copy of this one.
+func shared[T comparable](last **T, x *T) *T {
+	if *last == nil || **last != *x {
+		*last = own(x)
 	}
-	return r.to
+	return *last
+}
+
+// asksOf shows what is wanted, and what is asked for a master.
+func (d *drawn) asksOf(wanted []scheduler.Wanted, requests []yarn.Ask) *view.Asks {
+	if d.asks != nil && slices.Equal(wanted, d.wanted) && slices.Equal(requests, d.requests) {
+		return d.asks
+	}
+	d.asks, d.wanted, d.requests = &view.Asks{}, slices.Clone(wanted), slices.Clone(requests)
+	for _, w := range wanted {
+		d.asks.Wanted = append(d.asks.Wanted, view.Wanted{Size: w.Size, Count: w.Count, Label: w.Label})
+	}
+	for _, q := range requests {
+		d.asks.Requests = append(d.asks.Requests, view.Request{Priority: q.Priority, AllocationRequestID: q.AllocationRequestID, Where: q.Where,
+			Capability: q.Capability, Count: q.Count, RelaxLocality: q.RelaxLocality, Label: q.Label, ExecutionType: q.ExecutionType})
+	}
+	return d.asks
 }

@@ -215,8 +215,8 @@ func (e *Engine) waitingForMaster(t *attempt) string {
 	if !ok {
 		return ""
 	}
-	return e.drawn.textOf(&masterWaits{queue: q, user: a.sub.User, label: a.sub.masterLabel(), got: e.sched.Admission(a.ref),
-		cluster: e.sched.ClusterTotal(), second: e.now.Wall / 1000}, &e.set)
+	return e.drawn.texts.of(&masterWaits{queue: q, user: a.sub.User, label: a.sub.masterLabel(), got: e.sched.Admission(a.ref),
+		cluster: e.sched.ClusterTotal(), second: e.now.Wall / 1000, dominant: e.set.Dominant}, (*masterWaits).text)
 }
 
 // masterWaits is everything that the text depends on that says why a master has no container yet.
@@ -227,10 +227,12 @@ type masterWaits struct {
 	got     scheduler.Admission
 	cluster yarn.Resource
 	second  int64 // now, since 1970
+
+	dominant bool // as in Settings
 }
 
 // text is the reason, with the numbers that are compared.
-func (w *masterWaits) text(set *Settings) string {
+func (w *masterWaits) text() string {
 	q, got, label := w.queue, &w.got, w.label
 	switch {
 	case q.Fair != nil:
@@ -257,7 +259,7 @@ func (w *masterWaits) text(set *Settings) string {
 	case !got.Runnable:
 	case w.cluster.IsZero():
 		why = "Skipping AM assignment as cluster resource is empty. "
-	case with.MemoryMB() > share.AMLimit.MemoryMB() || set.Dominant && !with.FitsIn(share.AMLimit):
+	case with.MemoryMB() > share.AMLimit.MemoryMB() || w.dominant && !with.FitsIn(share.AMLimit):
 		why = "Queue's AM resource limit exceeded. "
 	default:
 		why = "User's AM resource limit exceeded. "
