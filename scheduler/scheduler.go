@@ -474,8 +474,10 @@ func (s *Scheduler) Members(paths []string) [][]AppRef { return s.core.Members(p
 // AppUsage is what the application has and wants.
 func (s *Scheduler) AppUsage(a AppRef) AppUsage { return s.core.AppUsage(a) }
 
-// Wanted are kinds of containers that the application waits for, the first so many in the order in which they are served.
-func (s *Scheduler) Wanted(a AppRef, most int) []Wanted { return s.core.Wanted(a, most) }
+// Wanted appends kinds of containers that the application waits for, the first so many in the order in which they are served.
+func (s *Scheduler) Wanted(a AppRef, most int, out []Wanted) []Wanted {
+	return s.core.Wanted(a, most, out)
+}
 
 // Outstanding is what the application asks for at a priority, places included. The same rows can be passed to Ask.
 func (s *Scheduler) Outstanding(a AppRef, priority int32) []yarn.Ask {

@@ -485,7 +485,7 @@ func (e *Engine) attemptOver(a *application, t *attempt) {
 // attemptFailed starts another attempt or fails the application. If only one attempt is allowed there is no second, even if the failure does not
 // count.
 func (e *Engine) attemptFailed(a *application, t *attempt) {
-	failures, max := e.failures(a), a.maxAttempts(e.set)
+	failures, max := e.failures(a), a.maxAttempts(&e.set)
 	if a.sub.Unmanaged || max == 1 || failures >= max {
 		e.endApp(a, yarn.AppFailed, yarn.FinalFailed, e.exhausted(a, t, max))
 		return
@@ -509,7 +509,7 @@ func (e *Engine) failures(a *application) int32 {
 }
 
 // maxAttempts is how many failures that count fail the application.
-func (a *application) maxAttempts(set Settings) int32 {
+func (a *application) maxAttempts(set *Settings) int32 {
 	switch asked := a.sub.MaxAttempts; {
 	case asked <= 0:
 		return set.MaxAttempts

@@ -396,7 +396,7 @@ func (e *Engine) keepsContainers(a *application, t *attempt) bool {
 	if !a.sub.KeepContainers || a.sub.Unmanaged || t.state != yarn.AttemptFailed || a.state == yarn.AppKilling {
 		return false
 	}
-	max := a.maxAttempts(e.set)
+	max := a.maxAttempts(&e.set)
 	return max > 1 && e.failures(a) < max
 }
 

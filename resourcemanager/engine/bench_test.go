@@ -2,9 +2,12 @@ package engine
 
 import (
 	"fmt"
+	"runtime"
+	"strconv"
 	"testing"
 
 	"github.com/heddle-project/heddle/scheduler"
+	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -157,4 +160,36 @@ func BenchmarkDrain(b *testing.B) {
 		settle(RefreshNodes{Ticket: 1, How: Graceful, Excluded: excluded})
 		settle(RefreshNodes{Ticket: 1})
 	}
+}
+
+// BenchmarkFirstViews is a publication of 10,000 applications that wait, as after a restart: what one view takes.
+func BenchmarkFirstViews(b *testing.B) {
+	const apps = 10_000
+	sched, err := scheduler.New(queues(b, config.Property{Name: "maximum-applications", Value: strconv.Itoa(2 * apps)}))
+	if err != nil {
+		b.Fatal(err)
+	}
+	p := &plant{b: b, e: New(settings(), sched), now: yarn.Now{Wall: 1_000_000, Mono: 500}}
+	p.e.nextApp = apps
+	for i := range apps {
+		p.do(Submit{Ticket: 1, Application: Submission{ID: appID(int32(i + 1)), User: "u" + strconv.Itoa(i%50), Name: "job " + strconv.Itoa(i), Queue: "default", Type: "MAPREDUCE",
+			AMAsks: []yarn.Ask{{Where: yarn.AnyHost, Capability: yarn.NewResource(1024, 1), Count: 1, RelaxLocality: true, AllocationRequestID: -1}}}})
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for b.Loop() {
+		g := &gallery{}
+		for _, a := range p.e.order {
+			p.e.touchApp(a)
+		}
+		p.e.Publish(p.now, g)
+		if len(g.apps) != apps {
+			b.Fatalf("%d views of %d", len(g.apps), apps)
+		}
+	}
+	runtime.ReadMemStats(&after)
+	n := float64(b.N) * apps
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/n, "ns/view")
+	b.ReportMetric(float64(after.TotalAlloc-before.TotalAlloc)/n, "B/view")
+	b.ReportMetric(float64(after.Mallocs-before.Mallocs)/n, "allocs/view")
 }

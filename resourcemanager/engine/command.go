@@ -439,6 +439,14 @@ type Submission struct {
 	Reservation        yarn.ReservationID // in whose room it is to run; zero: in nobody's
 }
 
+// masterLabel is the node label that the master's container asks for.
+func (s *Submission) masterLabel() string {
+	if len(s.AMAsks) == 0 {
+		return ""
+	}
+	return s.AMAsks[0].Label
+}
+
 // Health is what a node reports about itself.
 type Health struct {
 	Healthy bool

@@ -8,64 +8,65 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// drawn is what the last view of an application has. Those that wait mostly want, use and wait for the same, and their views share it:
+// drawn is what the last views of applications have. Those that wait mostly want, use and wait for the same, and their views share it:
 // that is more than half of such a view.
 type drawn struct {
-	usage    *view.Usage
-	wanted   rows[scheduler.Wanted, view.Wanted]
-	requests rows[yarn.Ask, view.Request]
-	texts    map[string]string // of the views that were made since the queues were last looked at, at most maxTexts
+	usage  *view.Usage
+	asks   *view.Asks // for wanted and requests
+	common memo[view.Common, *view.Common]
+	texts  memo[masterWaits, string] // made since the queues were last looked at
+
+	wanted   []scheduler.Wanted
+	requests []yarn.Ask
+	next     []scheduler.Wanted // of the running call
 }
 
-// maxTexts bounds drawn.texts.
-const maxTexts = 1024
+// maxMemo bounds the values of a memo.
+const maxMemo = 4096
 
-func newDrawn() drawn {
-	return drawn{
-		wanted: rows[scheduler.Wanted, view.Wanted]{show: func(w *scheduler.Wanted) view.Wanted {
-			return view.Wanted{Size: w.Size, Count: w.Count, Label: w.Label}
-		}},
-		requests: rows[yarn.Ask, view.Request]{show: func(q *yarn.Ask) view.Request {
-			return view.Request{Priority: q.Priority, AllocationRequestID: q.AllocationRequestID, Where: q.Where,
-				Capability: q.Capability, Count: q.Count, RelaxLocality: q.RelaxLocality, Label: q.Label, ExecutionType: q.ExecutionType}
-		}},
+// memo is what was made of values, by these.
+type memo[From comparable, To any] map[From]To
+
+// of is what is made of a value. It is made once for all that are equal.
+func (m *memo[From, To]) of(from *From, make func(*From) To) To {
+	to, ok := (*m)[*from]
+	if ok {
+		return to
 	}
+	if *m == nil || len(*m) >= maxMemo {
+		*m = memo[From, To]{}
+	}
+	to = make(from)
+	(*m)[*from] = to
+	return to
 }
 
-func (d *drawn) usageOf(u *view.Usage) *view.Usage {
-	if d.usage == nil || *d.usage != *u {
-		own := *u
-		d.usage = &own
-	}
-	return d.usage
+// own is a copy.
+func own[T any](x *T) *T {
+	c := *x
+	return &c
 }
 
-// textOf is the text, or an equal one.
-func (d *drawn) textOf(text string) string {
-	if same, ok := d.texts[text]; ok {
-		return same
+// shared is the last value if that is equal to this one, or else a copy of this one.
+func shared[T comparable](last **T, x *T) *T {
+	if *last == nil || **last != *x {
+		*last = own(x)
 	}
-	if d.texts == nil || len(d.texts) >= maxTexts {
-		d.texts = map[string]string{}
-	}
-	d.texts[text] = text
-	return text
+	return *last
 }
 
-// rows are the rows of a view, and what they were made of.
-type rows[From comparable, To any] struct {
-	show func(*From) To
-	from []From
-	to   []To
-}
-
-// of shows rows. They must not be changed afterwards.
-func (r *rows[From, To]) of(from []From) []To {
-	if !slices.Equal(from, r.from) {
-		r.from, r.to = from, make([]To, len(from))
-		for i := range from {
-			r.to[i] = r.show(&from[i])
-		}
+// asksOf shows what is wanted, and what is asked for a master.
+func (d *drawn) asksOf(wanted []scheduler.Wanted, requests []yarn.Ask) *view.Asks {
+	if d.asks != nil && slices.Equal(wanted, d.wanted) && slices.Equal(requests, d.requests) {
+		return d.asks
 	}
-	return r.to
+	d.asks, d.wanted, d.requests = &view.Asks{}, slices.Clone(wanted), slices.Clone(requests)
+	for _, w := range wanted {
+		d.asks.Wanted = append(d.asks.Wanted, view.Wanted{Size: w.Size, Count: w.Count, Label: w.Label})
+	}
+	for _, q := range requests {
+		d.asks.Requests = append(d.asks.Requests, view.Request{Priority: q.Priority, AllocationRequestID: q.AllocationRequestID, Where: q.Where,
+			Capability: q.Capability, Count: q.Count, RelaxLocality: q.RelaxLocality, Label: q.Label, ExecutionType: q.ExecutionType})
+	}
+	return d.asks
 }

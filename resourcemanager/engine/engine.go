@@ -146,7 +146,6 @@ func New(set Settings, sched *scheduler.Scheduler) *Engine {
 		ordersPending: map[yarn.NodeID]int{},
 
 		labels:       labels{byNodes: set.LabelsByNodes},
-		drawn:        newDrawn(),
 		unheard:      map[yarn.ContainerID]bool{},
 		hosts:        map[string]int{},
 		plans:        plans{planOf: map[yarn.ReservationID]*plan{}},

@@ -24,7 +24,7 @@ func TestFootprint(t *testing.T) {
 	const (
 		apps = 20_000
 		most = 2200 // bytes of one
-		seen = 800  // bytes of its view
+		seen = 420  // bytes of its view
 	)
 	sched, err := scheduler.New(queues(t, config.Property{Name: "maximum-applications", Value: strconv.Itoa(2 * apps)}))
 	if err != nil {

@@ -176,7 +176,7 @@ func (k *knownGates) of(a *application, why yarn.Reason) view.Gate {
 
 // askGates are what holds each kind of what the application asks for, as if it asked for nothing else.
 func (e *Engine) askGates(a *application, known *knownGates) (out []view.Ask) {
-	for i, x := range e.sched.Wanted(a.ref, explainAsks) {
+	for i, x := range e.sched.Wanted(a.ref, explainAsks, nil) {
 		reasons := e.sched.ExplainAsk(a.ref, i, askNodes)
 		if x.Count <= 0 || len(reasons) == 0 {
 			continue

@@ -142,6 +142,6 @@ func (e *Engine) viewLogs(a *application, v *view.Application) {
 		if a.onNodes != nil {
 			l = &a.logs
 		}
-		v.Logs, v.LogPatience, v.LogNodes = l.summary(a.state.Final()), e.set.LogPatience, len(l.byNode)
+		v.Logs, v.LogNodes = l.summary(a.state.Final()), len(l.byNode)
 	}
 }

@@ -189,7 +189,7 @@ func (e *Engine) waitingFor(t *attempt) string {
 	case yarn.AttemptScheduled:
 		return e.waitingForMaster(t)
 	case yarn.AttemptAllocated, yarn.AttemptAllocatedSaving:
-		return e.stamp() + "Scheduler has assigned a container for AM, waiting for AM container to be launched"
+		return stamp(e.now.Wall) + "Scheduler has assigned a container for AM, waiting for AM container to be launched"
 	case yarn.AttemptLaunched:
 		if t.app.sub.Unmanaged {
 			return ""
@@ -197,38 +197,58 @@ func (e *Engine) waitingFor(t *attempt) string {
 		return "AM container is launched, waiting for AM container to Register with RM"
 	case yarn.AttemptRunning:
 		for _, why := range e.gangReasons(t) {
-			return e.stamp() + e.text(t.app, why)
+			return stamp(e.now.Wall) + e.text(t.app, why)
 		}
 	}
 	return ""
 }
 
-// stamp is the time now, for the beginning of diagnostics.
-func (e *Engine) stamp() string {
-	return time.UnixMilli(e.now.Wall).UTC().Format("[Mon Jan 02 15:04:05 -0700 2006] ")
+// stamp is a time, in milliseconds since 1970, for the beginning of diagnostics.
+func stamp(at int64) string {
+	return time.UnixMilli(at).UTC().Format("[Mon Jan 02 15:04:05 -0700 2006] ")
 }
 
-// waitingForMaster says why the master has no container yet, with the numbers that are
-// compared.
+// waitingForMaster says why the master has no container yet.
 func (e *Engine) waitingForMaster(t *attempt) string {
-	got := e.sched.Admission(t.app.ref)
-	q, ok := e.queueInfo(e.sched.LeafOf(t.app.ref))
-	switch {
-	case ok && q.Fair != nil:
-		return e.waitingInFair(q, got)
-	case !ok || q.Capacity == nil:
+	a := t.app
+	q, ok := e.queueInfo(e.sched.LeafOf(a.ref))
+	if !ok {
 		return ""
 	}
-	label := t.app.sub.AMAsks[0].Label
-	has, share, user := q.In(label), q.Capacity.In(label), userOf(q.Capacity, t.app.sub.User, label)
+	return e.drawn.texts.of(&masterWaits{queue: q, user: a.sub.User, label: a.sub.masterLabel(), got: e.sched.Admission(a.ref),
+		cluster: e.sched.ClusterTotal(), second: e.now.Wall / 1000, dominant: e.set.Dominant}, (*masterWaits).text)
+}
+
+// masterWaits is everything that the text depends on that says why a master has no container yet.
+type masterWaits struct {
+	queue   *queue.Info
+	user    string
+	label   string // of the partition that it asks for
+	got     scheduler.Admission
+	cluster yarn.Resource
+	second  int64 // now, since 1970
+
+	dominant bool // as in Settings
+}
+
+// text is the reason, with the numbers that are compared.
+func (w *masterWaits) text() string {
+	q, got, label := w.queue, &w.got, w.label
+	switch {
+	case q.Fair != nil:
+		return waitingInFair(w)
+	case q.Capacity == nil:
+		return ""
+	}
+	has, share, user := q.In(label), q.Capacity.In(label), userOf(q.Capacity, w.user, label)
 	if label == "" {
 		label = "<DEFAULT_PARTITION>"
 	}
 	if got.Active {
-		return e.stamp() + fmt.Sprintf("Application is Activated, waiting for resources to be assigned for AM.  Details : AM Partition = %s ; Partition Resource = %s ; "+
+		return stamp(1000*w.second) + fmt.Sprintf("Application is Activated, waiting for resources to be assigned for AM.  Details : AM Partition = %s ; Partition Resource = %s ; "+
 			"Queue's Absolute capacity = %s %% ; Queue's Absolute used capacity = %s %% ; Queue's Absolute max capacity = %s %% ; "+
 			"Queue's capacity (absolute resource) = %s ; Queue's used capacity (absolute resource) = %s ; Queue's max capacity (absolute resource) = %s ; ",
-			label, e.sched.ClusterTotal(), percent(share.AbsoluteCapacity), percent(share.AbsoluteUsed), percent(share.AbsoluteMax),
+			label, w.cluster, percent(share.AbsoluteCapacity), percent(share.AbsoluteUsed), percent(share.AbsoluteMax),
 			has.EffectiveMin, has.Used, has.EffectiveMax)
 	}
 	if user.AMLimit.IsZero() {
@@ -237,21 +257,21 @@ func (e *Engine) waitingForMaster(t *attempt) string {
 	why := ""
 	switch with := got.AM.Add(share.AMUsed); {
 	case !got.Runnable:
-	case e.sched.ClusterTotal().IsZero():
+	case w.cluster.IsZero():
 		why = "Skipping AM assignment as cluster resource is empty. "
-	case with.MemoryMB() > share.AMLimit.MemoryMB() || e.set.Dominant && !with.FitsIn(share.AMLimit):
+	case with.MemoryMB() > share.AMLimit.MemoryMB() || w.dominant && !with.FitsIn(share.AMLimit):
 		why = "Queue's AM resource limit exceeded. "
 	default:
 		why = "User's AM resource limit exceeded. "
 	}
-	return e.stamp() + fmt.Sprintf("Application is added to the scheduler and is not yet activated. %s Details : AM Partition = %s; AM Resource Request = %s; "+
+	return stamp(1000*w.second) + fmt.Sprintf("Application is added to the scheduler and is not yet activated. %s Details : AM Partition = %s; AM Resource Request = %s; "+
 		"Queue Resource Limit for AM = %s; User AM Resource Limit of the queue = %s; Queue AM Resource Usage = %s; ",
 		why, label, got.AM, share.AMLimit, user.AMLimit, share.AMUsed)
 }
 
 // waitingInFair is the same under the FairScheduler, as far as it holds on all nodes. The texts are Apache's.
-func (e *Engine) waitingInFair(q *queue.Info, got scheduler.Admission) string {
-	why := ""
+func waitingInFair(w *masterWaits) string {
+	got, why := &w.got, ""
 	switch got.Why.Code {
 	case fit.RunningApps, fit.HeldBack:
 		why = "The queue \"" + got.Why.Subject + "\" has reached the maximum limit of runnable applications."
@@ -260,11 +280,11 @@ func (e *Engine) waitingInFair(q *queue.Info, got scheduler.Admission) string {
 	case fit.AMLimit:
 		why = fmt.Sprintf(" (Resource request: %s exceeds maximum AM resource allowed).", got.AM)
 	case fit.QueueLimit, fit.ParentLimit:
-		why = fmt.Sprintf(" (Resource request: %s exceeds current queue or its parents maximum resource allowed). Max share of queue: %s", got.AM, q.Fair.MaxShare)
+		why = fmt.Sprintf(" (Resource request: %s exceeds current queue or its parents maximum resource allowed). Max share of queue: %s", got.AM, w.queue.Fair.MaxShare)
 	default:
 		return ""
 	}
-	return e.stamp() + "Application is added to the scheduler and is not yet activated. " + why
+	return stamp(1000*w.second) + "Application is added to the scheduler and is not yet activated. " + why
 }
 
 func percent(share float32) string { return strconv.FormatFloat(float64(share*100), 'f', 1, 32) }

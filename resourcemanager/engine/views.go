@@ -217,21 +217,21 @@ func (a *application) public() yarn.PublicState {
 func (e *Engine) appView(a *application) *view.Application {
 	e.appsDrawn++
 	v := &view.Application{
-		ID: a.sub.ID, Version: e.appsDrawn, User: a.sub.User, RealUser: a.sub.RealUser, Name: a.sub.Name, Type: a.sub.Type, Tags: a.sub.Tags,
+		ID: a.sub.ID, Version: e.appsDrawn, Name: a.sub.Name, Tags: a.sub.Tags,
 		Queue: a.queue, Priority: a.priority, State: a.state, PublicState: a.public(), Unmanaged: a.sub.Unmanaged,
-		KeepContainers: a.sub.KeepContainers, MaxAttempts: a.maxAttempts(e.set), Label: a.sub.Label, LabelSet: a.sub.LabelSet,
-		CallerContext: a.sub.CallerContext, LogAggregation: e.set.LogAggregation, SubmitTime: a.submitTime, StartTime: a.submitTime,
-		LaunchTime: a.launchTime, ViewACL: a.sub.ViewACL, ModifyACL: a.sub.ModifyACL,
+		CallerContext: a.sub.CallerContext, SubmitTime: a.submitTime, StartTime: a.submitTime, LaunchTime: a.launchTime,
 	}
-	if len(a.sub.AMAsks) > 0 {
-		v.AMLabel = a.sub.AMAsks[0].Label
-	}
+	v.Common = e.drawn.common.of(&view.Common{
+		User: a.sub.User, RealUser: a.sub.RealUser, Type: a.sub.Type, KeepContainers: a.sub.KeepContainers, MaxAttempts: a.maxAttempts(&e.set),
+		Label: a.sub.Label, LabelSet: a.sub.LabelSet, AMLabel: a.sub.masterLabel(), LogAggregation: e.set.LogAggregation, LogPatience: e.set.LogPatience,
+		ViewACL: a.sub.ViewACL, ModifyACL: a.sub.ModifyACL,
+	}, own)
 	if a.expireAt > 0 {
 		v.Timeouts = []view.Timeout{{Type: "LIFETIME", ExpireAt: a.expireAt}}
 	}
 	waits := "" // text about what the current attempt waits for
 	if t := a.current(); t != nil && a.ref != scheduler.NoApp {
-		waits = e.drawn.textOf(e.waitingFor(t))
+		waits = e.waitingFor(t)
 		v.Gang = t.state == yarn.AttemptRunning && waits != ""
 		v.Opportunistic = t.exchange != nil && t.opportunistic.Wanted()
 	}
@@ -266,6 +266,7 @@ func (e *Engine) viewEnd(a *application, v *view.Application, waits string) {
 }
 
 func (e *Engine) viewUsage(a *application, v *view.Application) {
+	wanted, requests := e.drawn.next[:0], []yarn.Ask(nil)
 	past := a.used()
 	use := view.Usage{ResourceSeconds: past.seconds, PreemptedSeconds: past.preempted,
 		Preempted: past.taken.sum, PreemptedAM: past.taken.masters, PreemptedNonAM: past.taken.others}
@@ -280,13 +281,13 @@ func (e *Engine) viewUsage(a *application, v *view.Application) {
 			use.QueuePercent = 100 * e.share(u.Used, info.Default.EffectiveMin)
 		}
 		if u.PendingCount > 0 {
-			v.Wanted = e.drawn.wanted.of(e.sched.Wanted(a.ref, view.MaxWanted))
+			wanted = e.sched.Wanted(a.ref, view.MaxWanted, wanted)
 		}
 		if t := a.current(); t != nil && t.state == yarn.AttemptScheduled {
-			v.Requests = e.drawn.requests.of(a.sub.AMAsks)
+			requests = a.sub.AMAsks
 		}
 	}
-	v.Usage = e.drawn.usageOf(&use)
+	v.Asks, v.Usage, e.drawn.next = e.drawn.asksOf(wanted, requests), shared(&e.drawn.usage, &use), wanted
 }
 
 // share is part divided by whole, by memory alone or, if all resources count, by the
@@ -331,8 +332,7 @@ func (e *Engine) Explain(id yarn.ApplicationID, nodes int) []yarn.Reason {
 
 func (e *Engine) attemptView(t *attempt, waits string) *view.Attempt {
 	v := &view.Attempt{
-		ID: t.id, State: t.state, PublicState: t.state, MasterContainer: t.masterID, Host: t.host, RPCPort: t.rpcPort,
-		OriginalTrackingURL: t.trackingURL, StartTime: t.startTime,
+		ID: t.id, State: t.state, PublicState: t.state, StartTime: t.startTime,
 	}
 	if t.state == yarn.AttemptFinalSaving {
 		v.PublicState = t.before
@@ -341,11 +341,7 @@ func (e *Engine) attemptView(t *attempt, waits string) *view.Attempt {
 	} else if t == t.app.current() {
 		v.Diagnostics = waits
 	}
-	if t.masterNode != nil {
-		v.Node, v.NodeHTTPAddress = t.masterNode.id, t.masterNode.http
-	} else if t.restored != nil {
-		v.Node, v.NodeHTTPAddress = t.restored.MasterNode, t.restored.MasterHTTP
-	}
+	v.Master = t.masterView()
 	if a := t.app; a.ref != scheduler.NoApp && t == a.current() && !t.gone {
 		refs := e.sched.Containers(a.ref, nil)
 		v.Containers = make([]*view.Container, 0, len(refs))
@@ -354,6 +350,22 @@ func (e *Engine) attemptView(t *attempt, waits string) *view.Attempt {
 				v.Containers = append(v.Containers, e.containerView(c))
 			}
 		}
+	}
+	return v
+}
+
+// nowhere is a master without a container that has not registered.
+var nowhere = &view.Master{Host: view.NotAvailable, RPCPort: -1}
+
+func (t *attempt) masterView() *view.Master {
+	if t.masterID.IsZero() && !t.registered && t.restored == nil {
+		return nowhere
+	}
+	v := &view.Master{MasterContainer: t.masterID, Host: t.host, RPCPort: t.rpcPort, OriginalTrackingURL: t.trackingURL}
+	if t.masterNode != nil {
+		v.Node, v.NodeHTTPAddress = t.masterNode.id, t.masterNode.http
+	} else if t.restored != nil {
+		v.Node, v.NodeHTTPAddress = t.restored.MasterNode, t.restored.MasterHTTP
 	}
 	return v
 }

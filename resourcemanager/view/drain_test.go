@@ -102,8 +102,8 @@ func TestShortages(t *testing.T) {
 	quarter := queue.Share{EffectiveMin: yarn.NewResource(8192, 8), Used: yarn.NewResource(4096, 4), Pending: yarn.NewResource(1024, 1)}
 	c.Queues = queue.NewSnapshot([]queue.Info{{Path: "root", Default: quarter}, {Path: "root.a", Leaf: true, Default: quarter},
 		{Path: "root.b", Leaf: true, Default: queue.Share{EffectiveMin: yarn.NewResource(8192, 8), Used: yarn.NewResource(4096, 4)}}})
-	c.Applications[0].Wanted = []Wanted{{Size: yarn.NewResource(8192, 1), Count: 1}, {Size: yarn.NewResource(4096, 4), Count: 1}}
-	c.Applications[1].Wanted = []Wanted{{Size: yarn.NewResource(16384, 1), Count: 1, Label: "gpu"}, {Size: yarn.NewResource(1, 1), Label: "gpu"}}
+	c.Applications[0].Asks = &Asks{Wanted: []Wanted{{Size: yarn.NewResource(8192, 1), Count: 1}, {Size: yarn.NewResource(4096, 4), Count: 1}}}
+	c.Applications[1].Asks = &Asks{Wanted: []Wanted{{Size: yarn.NewResource(16384, 1), Count: 1, Label: "gpu"}, {Size: yarn.NewResource(1, 1), Label: "gpu"}}}
 	for _, x := range []struct {
 		leaving []*Node
 		want    string

@@ -29,44 +29,54 @@ const (
 
 // Application is everything that is shown of one application.
 type Application struct {
-	ID             yarn.ApplicationID
-	Version        uint64 // differs from that of every other view that this ResourceManager made since it became active; 0: it is not known
+	ID            yarn.ApplicationID
+	Version       uint64 // differs from that of every other view that this ResourceManager made since it became active; 0: it is not known
+	*Common              // never nil
+	Name          string
+	Tags          []string // lower case, sorted
+	Queue         string   // full path, or what was asked for if no queue was found
+	Priority      int32
+	State         yarn.ApplicationState // inside the ResourceManager, as /state shows it
+	PublicState   yarn.PublicState      // what every list and report shows
+	FinalStatus   yarn.FinalStatus
+	Diagnostics   string
+	Progress      float32 // 0 to 1
+	Unmanaged     bool
+	Gang          bool // one of its gangs waits
+	Opportunistic bool // so do opportunistic containers
+	CallerContext string
+	Logs          LogStatus
+	LogNodes      int // nodes that have logs of it; 0 once all have succeeded
+	SubmitTime    int64
+	StartTime     int64
+	LaunchTime    int64
+	FinishTime    int64
+	Timeouts      []Timeout
+	Attempts      []*Attempt // oldest first; at least the current one once accepted
+	*Asks                    // never nil; applications may share them
+	Usage         *Usage     // likewise
+}
+
+// Common is what an application mostly has in common with others of its user. They may share it.
+type Common struct {
 	User           string
 	RealUser       string
-	Name           string
 	Type           string
-	Tags           []string // lower case, sorted
-	Queue          string   // full path, or what was asked for if no queue was found
-	Priority       int32
-	State          yarn.ApplicationState // inside the ResourceManager, as /state shows it
-	PublicState    yarn.PublicState      // what every list and report shows
-	FinalStatus    yarn.FinalStatus
-	Diagnostics    string
-	Progress       float32 // 0 to 1
-	Unmanaged      bool
-	Gang           bool // one of its gangs waits
-	Opportunistic  bool // so do opportunistic containers
 	KeepContainers bool
 	MaxAttempts    int32
 	Label          string // node label expression of the application
 	LabelSet       bool   // it has one, be it empty
 	AMLabel        string // node label expression of its master's container
-	CallerContext  string
-	LogAggregation bool // whether the cluster aggregates logs
-	Logs           LogStatus
-	LogNodes       int   // nodes that have logs of it; 0 once all have succeeded
-	LogPatience    int64 // milliseconds after the end until the aggregation has timed out
-	SubmitTime     int64
-	StartTime      int64
-	LaunchTime     int64
-	FinishTime     int64
-	Timeouts       []Timeout
+	LogAggregation bool   // whether the cluster aggregates logs
+	LogPatience    int64  // milliseconds after the end until the aggregation has timed out
 	ViewACL        string // empty: owner and administrators only
 	ModifyACL      string
-	Attempts       []*Attempt // oldest first; at least the current one once accepted
-	Usage          *Usage     // never nil; applications may share one
-	Wanted         []Wanted   // kinds of containers that the scheduler has not given yet, the first MaxWanted in the order in which they are served
-	Requests       []Request  // asks for the master's container, until that is allocated
+}
+
+// Asks is what an application asks for.
+type Asks struct {
+	Wanted   []Wanted  // kinds of containers that the scheduler has not given yet, the first MaxWanted in the order in which they are served
+	Requests []Request // asks for the master's container, until that is allocated
 }
 
 // Current is the newest attempt, or nil before there is one.
@@ -145,21 +155,26 @@ type Request struct {
 
 // Attempt is everything that is shown of one attempt.
 type Attempt struct {
-	ID                  yarn.AttemptID
-	State               yarn.AttemptState
-	PublicState         yarn.AttemptState // as reports show it: during FINAL_SAVING, the state before that
-	FinalStatus         yarn.FinalStatus
+	ID          yarn.AttemptID
+	State       yarn.AttemptState
+	PublicState yarn.AttemptState // as reports show it: during FINAL_SAVING, the state before that
+	FinalStatus yarn.FinalStatus
+	*Master     // never nil; attempts whose masters have no container yet share one
+	Diagnostics string
+	StartTime   int64
+	FinishTime  int64
+	Containers  []*Container // live ones, by id
+}
+
+// Master is what is shown of an attempt's master.
+type Master struct {
 	MasterContainer     yarn.ContainerID // zero before it is allocated, and for unmanaged masters
 	Node                yarn.NodeID
 	NodeHTTPAddress     string
 	Host                string // where the master listens, "N/A" before it registers
 	RPCPort             int32  // -1 before it registers
 	OriginalTrackingURL string // as the master gave it; "N/A" or empty when it gave none
-	Diagnostics         string
-	StartTime           int64
-	FinishTime          int64
 	Blacklisted         []string
-	Containers          []*Container // live ones, by id
 }
 
 // Container is a live container.

@@ -19,7 +19,7 @@ func TestSecondsCountLiveContainers(t *testing.T) {
 }
 
 func TestLogsAreNotAwaitedForEver(t *testing.T) {
-	a := &Application{State: yarn.AppFinished, FinishTime: 1000, LogPatience: 500, LogNodes: 1, Logs: LogsRunning}
+	a := &Application{State: yarn.AppFinished, FinishTime: 1000, Common: &Common{LogPatience: 500}, LogNodes: 1, Logs: LogsRunning}
 	if got := a.LogStatusAt(9000); got != 0 {
 		t.Errorf("without an attempt: %d", got)
 	}
@@ -46,10 +46,10 @@ func TestTrackingURLs(t *testing.T) {
 		tracking, original string
 	}{
 		{"none", nil, false, "http://proxy:9099/proxy/application_1_0007/", NotAvailable},
-		{"silent", &Attempt{State: yarn.AttemptLaunched}, false, "http://proxy:9099/proxy/application_1_0007/", NotAvailable},
-		{"told", &Attempt{State: yarn.AttemptRunning, OriginalTrackingURL: "http://am:1/"}, false, "http://proxy:9099/proxy/application_1_0007/", "http://am:1/"},
-		{"failed", &Attempt{State: yarn.AttemptFailed, OriginalTrackingURL: "http://am:1/"}, false, "http://rm:8088/cluster/app/application_1_0007", "http://rm:8088/cluster/app/application_1_0007"},
-		{"unmanaged", &Attempt{State: yarn.AttemptRunning, OriginalTrackingURL: "http://am:1/"}, true, "http://am:1/", "http://am:1/"},
+		{"silent", &Attempt{State: yarn.AttemptLaunched, Master: &Master{}}, false, "http://proxy:9099/proxy/application_1_0007/", NotAvailable},
+		{"told", &Attempt{State: yarn.AttemptRunning, Master: &Master{OriginalTrackingURL: "http://am:1/"}}, false, "http://proxy:9099/proxy/application_1_0007/", "http://am:1/"},
+		{"failed", &Attempt{State: yarn.AttemptFailed, Master: &Master{OriginalTrackingURL: "http://am:1/"}}, false, "http://rm:8088/cluster/app/application_1_0007", "http://rm:8088/cluster/app/application_1_0007"},
+		{"unmanaged", &Attempt{State: yarn.AttemptRunning, Master: &Master{OriginalTrackingURL: "http://am:1/"}}, true, "http://am:1/", "http://am:1/"},
 	} {
 		a.Unmanaged = c.unmanaged
 		if got := p.TrackingURL(a, c.attempt); got != c.tracking {

@@ -181,7 +181,7 @@ func TestFairMetrics(t *testing.T) {
 	accepted := *s.Picture.Applications[4] // of root.dev, like the one that waits there
 	accepted.ID = webtest.App(11)
 	has := *accepted.Attempts[0]
-	has.MasterContainer = yarn.ContainerID{Attempt: yarn.AttemptID{Application: accepted.ID, Attempt: 1}, Number: 1}
+	has.Master = &view.Master{MasterContainer: yarn.ContainerID{Attempt: yarn.AttemptID{Application: accepted.ID, Attempt: 1}, Number: 1}}
 	accepted.Attempts = []*view.Attempt{&has}
 	s.Picture.Applications = append(s.Picture.Applications, &accepted)
 	root, dev := recordedBeans(t, "fair")["Hadoop:service=ResourceManager,name=QueueMetrics,q0=root"], recordedBeans(t, "fair")["Hadoop:service=ResourceManager,name=QueueMetrics,q0=root,q1=dev"]

@@ -57,7 +57,6 @@ type AppUsage struct {
 	Live, ReservedCount     int32
 	PendingCount            int64
 	Priority                int32
-	Partitions              []PartitionUsage
 }
 
 // Admission is how far an application has come in its queue. Who decides on that is
@@ -68,12 +67,6 @@ type Admission struct {
 	AM       yarn.Resource // what its master is counted as
 	Why      yarn.Reason   // what holds its master back on all nodes; of the FairScheduler alone, as the next one
 	Share    yarn.Resource // what its queue is entitled to
-}
-
-// PartitionUsage is the part of an application's usage in one partition.
-type PartitionUsage struct {
-	Label                   string
-	Used, Reserved, Pending yarn.Resource
 }
 
 // NodeUsage is what is taken and free on a node.
@@ -93,9 +86,6 @@ func (s *Core) AppUsage(ref AppRef) AppUsage {
 	for p := range a.Shares {
 		sh, pending := &a.Shares[p], a.Wants.Pending(part(p))
 		u.Used, u.Reserved, u.Pending = u.Used.Add(sh.Used), u.Reserved.Add(sh.Reserved), u.Pending.Add(pending)
-		if !sh.Used.IsZero() || !sh.Reserved.IsZero() || !pending.IsZero() {
-			u.Partitions = append(u.Partitions, PartitionUsage{Label: s.Books.Partition(part(p)).Name, Used: sh.Used, Reserved: sh.Reserved, Pending: pending})
-		}
 	}
 	return u
 }
@@ -109,10 +99,9 @@ type Wanted struct {
 }
 
 // Wanted are the kinds of containers that the application waits for; see the facade.
-func (s *Core) Wanted(ref AppRef, most int) []Wanted {
+func (s *Core) Wanted(ref AppRef, most int, out []Wanted) []Wanted {
 	keys := s.App(ref).Wants.Keys()
-	out := make([]Wanted, 0, min(most, len(keys)))
-	for _, w := range keys[:cap(out)] {
+	for _, w := range keys[:min(most, len(keys))] {
 		out = append(out, Wanted{Priority: w.Priority, Size: w.Any.Size, Count: w.Any.Count, Label: s.Books.Partition(w.Part).Name})
 	}
 	return out

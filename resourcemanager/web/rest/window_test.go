@@ -44,8 +44,8 @@ func crowd(n int) *webtest.Source {
 	model := *c.Applications[len(c.Applications)-1]
 	c.Applications, c.Nodes = nil, nil
 	for i := range n {
-		a := model
-		a.ID, a.Name, a.User = webtest.App(int32(i+1)), fmt.Sprintf("job-%d", i%7), fmt.Sprintf("user%d", i%3)
+		a, common := model, *model.Common
+		a.ID, a.Name, a.Common, common.User = webtest.App(int32(i+1)), fmt.Sprintf("job-%d", i%7), &common, fmt.Sprintf("user%d", i%3)
 		c.Applications = append(c.Applications, &a)
 		c.Nodes = append(c.Nodes, &view.Node{ID: yarn.NodeID{Host: fmt.Sprintf("node%05d", i), Port: 1}, Rack: fmt.Sprintf("/rack%02d", i/50), State: yarn.NodeRunning,
 			Total: yarn.NewResource(1000, 10), Used: yarn.NewResource(int64(i%100)*10, 1)})

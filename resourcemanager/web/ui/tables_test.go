@@ -196,7 +196,7 @@ func TestOrderHides(t *testing.T) {
 	for _, a := range s.Picture.Applications {
 		if a.User == "bob" {
 			a.Usage.Used = yarn.NewResource(int64(a.ID.Sequence)*1000, 1)
-			a.Attempts = []*view.Attempt{{State: yarn.AttemptRunning}}
+			a.Attempts = []*view.Attempt{{State: yarn.AttemptRunning, Master: &view.Master{}}}
 		}
 	}
 	got := tableWith(t, get(serve(s, false), "/cluster?sort=memory&order=desc").Body.String(), "Applications").column(t, "ID")

@@ -81,6 +81,9 @@ func app(n int32, a view.Application) *view.Application {
 	if a.Usage == nil {
 		a.Usage = &view.Usage{}
 	}
+	if a.Asks == nil {
+		a.Asks = &view.Asks{}
+	}
 	a.LogAggregation, a.LabelSet = true, a.Type == "REST"
 	a.SubmitTime = a.StartTime
 	for _, t := range a.Attempts {
@@ -95,11 +98,11 @@ func app(n int32, a view.Application) *view.Application {
 }
 
 func attempt(n int32, state yarn.AttemptState, at yarn.NodeID, start, finish int64) *view.Attempt {
-	return &view.Attempt{ID: yarn.AttemptID{Attempt: n}, State: state, PublicState: state, Node: at, StartTime: start, FinishTime: finish}
+	return &view.Attempt{ID: yarn.AttemptID{Attempt: n}, State: state, PublicState: state, Master: &view.Master{Node: at}, StartTime: start, FinishTime: finish}
 }
 
 func finished() *view.Application {
-	return app(1, view.Application{User: "alice", Name: "finished", Type: "YARN", Queue: "root.prod.etl.fast", State: yarn.AppFinished,
+	return app(1, view.Application{Common: &view.Common{User: "alice", Type: "YARN"}, Name: "finished", Queue: "root.prod.etl.fast", State: yarn.AppFinished,
 		PublicState: yarn.PublicFinished, FinalStatus: yarn.FinalSucceeded, Progress: 1,
 		StartTime: 1795305298467, LaunchTime: 1795305308073, FinishTime: 1795305342488,
 		Usage:    &view.Usage{ResourceSeconds: yarn.NewResource(24416, 51)},
@@ -107,7 +110,7 @@ func finished() *view.Application {
 }
 
 func failed() *view.Application {
-	return app(3, view.Application{User: "bob", Name: "rest", Type: "REST", Queue: "root.prod.adhoc", State: yarn.AppFailed,
+	return app(3, view.Application{Common: &view.Common{User: "bob", Type: "REST"}, Name: "rest", Queue: "root.prod.adhoc", State: yarn.AppFailed,
 		PublicState: yarn.PublicFailed, FinalStatus: yarn.FinalFailed, Priority: 1, Diagnostics: "Application failed 2 times",
 		StartTime: 1795305363454, LaunchTime: 1795305363651, FinishTime: 1795305365920,
 		Usage: &view.Usage{ResourceSeconds: yarn.NewResource(1215, 1)},
@@ -116,7 +119,7 @@ func failed() *view.Application {
 }
 
 func killed() *view.Application {
-	return app(4, view.Application{User: "carol", Name: "rest", Type: "REST", Queue: "root.prod.adhoc", State: yarn.AppKilled,
+	return app(4, view.Application{Common: &view.Common{User: "carol", Type: "REST"}, Name: "rest", Queue: "root.prod.adhoc", State: yarn.AppKilled,
 		PublicState: yarn.PublicKilled, FinalStatus: yarn.FinalKilled, Priority: 1, Progress: 1,
 		Diagnostics: "Application application_1795305251364_0004 was killed by user root at 127.0.0.1",
 		StartTime:   1795305366201, LaunchTime: 1795305366248, FinishTime: 1795305369667,
@@ -130,7 +133,7 @@ var staleSeconds = yarn.NewResource(39599-58311, 107-180)
 
 func running() *view.Application {
 	t := attempt(1, yarn.AttemptRunning, nodeA, 1795305393485, 0)
-	a := app(6, view.Application{User: "alice", Name: "running2", Type: "YARN", Queue: "root.prod.adhoc", State: yarn.AppRunning,
+	a := app(6, view.Application{Common: &view.Common{User: "alice", Type: "YARN"}, Name: "running2", Queue: "root.prod.adhoc", State: yarn.AppRunning,
 		PublicState: yarn.PublicRunning, Priority: 4, StartTime: 1795305393483, LaunchTime: 1795305393583,
 		Usage: &view.Usage{Containers: 4, Used: yarn.NewResource(1280, 4), AMUsed: yarn.NewResource(512, 1),
 			ResourceSeconds: staleSeconds, QueuePercent: 55.822067, ClusterPercent: 15.625},
@@ -147,17 +150,17 @@ func running() *view.Application {
 }
 
 func pending() *view.Application {
-	return app(8, view.Application{User: "bob", Name: "rest", Type: "REST", Queue: "root.dev", State: yarn.AppAccepted,
+	return app(8, view.Application{Common: &view.Common{User: "bob", Type: "REST"}, Name: "rest", Queue: "root.dev", State: yarn.AppAccepted,
 		PublicState: yarn.PublicAccepted, Priority: 1, Tags: []string{"loom", "weft"}, StartTime: 1795305416971,
 		Diagnostics: "Application is added to the scheduler and is not yet activated.",
 		Usage:       &view.Usage{Pending: yarn.NewResource(512, 1), AMUsed: yarn.NewResource(512, 1)},
-		Wanted:      []view.Wanted{{Size: yarn.NewResource(512, 1), Count: 1}},
-		Requests:    []view.Request{{AllocationRequestID: -1, Where: yarn.AnyHost, Capability: yarn.NewResource(512, 1), Count: 1, RelaxLocality: true}},
-		Attempts:    []*view.Attempt{attempt(1, yarn.AttemptScheduled, yarn.NodeID{}, 1795305416982, 0)}})
+		Asks: &view.Asks{Wanted: []view.Wanted{{Size: yarn.NewResource(512, 1), Count: 1}},
+			Requests: []view.Request{{AllocationRequestID: -1, Where: yarn.AnyHost, Capability: yarn.NewResource(512, 1), Count: 1, RelaxLocality: true}}},
+		Attempts: []*view.Attempt{attempt(1, yarn.AttemptScheduled, yarn.NodeID{}, 1795305416982, 0)}})
 }
 
 func rejected() *view.Application {
-	return app(9, view.Application{User: "bob", Name: "rest", Type: "REST", Queue: "root.closed", State: yarn.AppFailed,
+	return app(9, view.Application{Common: &view.Common{User: "bob", Type: "REST"}, Name: "rest", Queue: "root.closed", State: yarn.AppFailed,
 		PublicState: yarn.PublicFailed, FinalStatus: yarn.FinalFailed, Priority: 1,
 		Diagnostics: "org.apache.hadoop.security.AccessControlException: Queue root.closed is STOPPED. Cannot accept submission of application: application_1795305251364_0009",
 		StartTime:   1795305417653, FinishTime: 1795305417729})
