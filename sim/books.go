@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
@@ -60,6 +61,9 @@ func (t *term) shown() string {
 // leftOver names something that readers still see when everything has ended, or is
 // empty.
 func (c *Cluster) leftOver() string {
+	if t := c.owner; t.inForce.Fair != nil { // what is wanted was computed up to a second ago
+		t.post(posted{cmd: engine.UpdateShares{}})
+	}
 	if wrong := c.owner.shown(); wrong != "" {
 		return wrong
 	}
@@ -97,14 +101,25 @@ func (c *Cluster) leftOver() string {
 // leftIn names what a queue without applications has.
 func leftIn(q *queue.Info) string {
 	for _, label := range append(slices.Sorted(maps.Keys(q.Partitions)), "") {
-		s, c := q.In(label), q.Capacity.In(label)
-		if !s.Used.IsZero() || !s.Pending.IsZero() || !s.Reserved.IsZero() || !c.AMUsed.IsZero() || c.UsedCapacity != 0 || c.AbsoluteUsed != 0 ||
-			s.AllocatedContainers|s.ReservedContainers|s.PendingContainers != 0 || q.Parent == "" && !s.ReservedUsage.IsZero() {
-			return fmt.Sprintf("%s shows in partition %q %+v, %+v", q.Path, label, s, c)
+		s := q.In(label)
+		if !s.Used.IsZero() || !s.Pending.IsZero() || !s.Reserved.IsZero() || s.AllocatedContainers|s.ReservedContainers|s.PendingContainers != 0 || q.Parent == "" && !s.ReservedUsage.IsZero() {
+			return fmt.Sprintf("%s shows in partition %q %+v", q.Path, label, s)
+		}
+		if q.Capacity == nil {
+			continue
+		}
+		if c := q.Capacity.In(label); !c.AMUsed.IsZero() || c.UsedCapacity != 0 || c.AbsoluteUsed != 0 {
+			return fmt.Sprintf("%s shows in partition %q %+v", q.Path, label, c)
 		}
 	}
 	if q.SubmittedApps|q.ActiveApps|q.PendingApps|q.WaitingApps != 0 {
 		return fmt.Sprintf("%s has %d applications", q.Path, q.SubmittedApps)
+	}
+	if f := q.Fair; f != nil && (!f.Demand.IsZero() || !f.AMUsed.IsZero() || f.Runnable|f.NonRunnable != 0) {
+		return fmt.Sprintf("%s has %+v", q.Path, *f)
+	}
+	if q.Capacity == nil {
+		return ""
 	}
 	for _, u := range q.Capacity.Users {
 		if !u.Used.IsZero() || !u.AMUsed.IsZero() || u.ActiveApps != 0 || u.PendingApps > 0 { // compat: who was held back is taken off what is pending, and was never there

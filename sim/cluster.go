@@ -23,10 +23,18 @@ type Options struct {
 	Every        int  // steps between two calls of a node or master; 0 is 1
 	Events       bool // sweeps after events (asynchronous scheduling), not at heartbeats alone
 	Dominant     bool // all resources count, not memory alone
-	Queues       []config.Property
-	Others       [][]config.Property // other queues, to which refreshes may change
+	Preempting   bool // containers are preempted for queues that have too little
+	Reserving    bool // users reserve a part of queue plan, which has to be in Queues
+	Queues       *Queues
+	Others       []*Queues // other queues, to which refreshes may change
 
 	Recorded func(*blackbox.Snapshot) // takes the recording of each life of the ResourceManager; may be nil
+}
+
+// Queues are a configuration of the queues of either scheduler.
+type Queues struct {
+	Properties  []config.Property
+	Allocations string // the FairScheduler's file; "": the CapacityScheduler decides
 }
 
 // Chances of failures and changes, in percent of the moments at which they may happen.
@@ -66,12 +74,12 @@ const (
 type Cluster struct {
 	opt      Options
 	rng      *rand.Rand
-	queues   []config.Property                    // in force
-	proposed map[*config.Config][]config.Property // of refreshes
-	parsed   map[*config.Property]parsed          // by their first property
-	out      map[yarn.NodeID]bool                 // whom the lists exclude
-	ordered  map[yarn.NodeID]bool                 // names of orders to drain, taken back or not
-	draining map[yarn.NodeID]bool                 // of those in force
+	queues   *Queues                    // in force
+	proposed map[*config.Config]*Queues // of refreshes
+	parsed   map[*Queues]parsed
+	out      map[yarn.NodeID]bool // whom the lists exclude
+	ordered  map[yarn.NodeID]bool // names of orders to drain, taken back or not
+	draining map[yarn.NodeID]bool // of those in force
 	now      yarn.Now
 	timers   map[int][]func() // by the step in which they are due
 
@@ -92,8 +100,9 @@ type Cluster struct {
 	tokens    []int32        // delegation tokens that somebody has
 	cancelled map[int32]bool // those that were cancelled
 	asking    int            // new applications that are being asked for
-	quiet     bool           // no more failures and changes: everything must end
-	wrong     string         // the first thing that is
+	reserved  []*reservation
+	quiet     bool   // no more failures and changes: everything must end
+	wrong     string // the first thing that is
 	digest    uint64
 	script    *script // of a run in which only one thing goes wrong; nil: anything may
 
@@ -122,11 +131,14 @@ func New(o Options) (*Cluster, error) {
 	o.Daemons = max(o.Daemons, 1)
 	o.Every = max(o.Every, 1)
 	c := &Cluster{
-		Done: map[string]int{}, opt: o, queues: o.Queues, proposed: map[*config.Config][]config.Property{}, parsed: map[*config.Property]parsed{}, out: map[yarn.NodeID]bool{}, ordered: map[yarn.NodeID]bool{}, draining: map[yarn.NodeID]bool{},
+		Done: map[string]int{}, opt: o, queues: o.Queues, proposed: map[*config.Config]*Queues{}, parsed: map[*Queues]parsed{}, out: map[yarn.NodeID]bool{}, ordered: map[yarn.NodeID]bool{}, draining: map[yarn.NodeID]bool{},
 		rng: rand.New(rand.NewPCG(o.Seed, 1)), now: yarn.Now{Wall: 1_700_000_000_000, Mono: 1}, timers: map[int][]func(){}, disk: memory.NewDisk(),
 		cancelled: map[int32]bool{}, masters: map[yarn.AttemptID]*master{}, apps: map[yarn.ApplicationID]*client{}, born: map[yarn.ContainerID]birth{},
 	}
 	c.user = &caller{c: c}
+	if o.Reserving {
+		c.reservations = reservable(o.Dominant)
+	}
 	for i := range o.Daemons {
 		c.daemons = append(c.daemons, &daemon{c: c, index: i})
 	}
@@ -149,7 +161,7 @@ func (t *term) build(started int64) error {
 	}
 	set := engine.Settings{ClusterTimestamp: started, Epoch: t.epoch, NodeExpiry: nodeExpiry, MasterExpiry: masterExpiry,
 		AllocationExpiry: grantExpiry, MaxAttempts: 3, GlobalMaxAttempts: 3, MaxCompleted: 10_000, Sweeps: c.opt.Events, NodeMinimum: yarn.NewResource(512, 1),
-		ResourceTypes: yarn.BasicResourceTypes(), Labels: true, Dominant: c.opt.Dominant, Reservations: c.reservations,
+		ResourceTypes: yarn.BasicResourceTypes(), Labels: true, Fair: cfg.Fair != nil, Dominant: c.opt.Dominant, Reservations: c.reservations,
 		Opportunistic: opportunistic.Settings{Enabled: true, Nodes: 3, Interval: 2000, Deviations: 1, Lowest: 2, Highest: 15,
 			Comparator: opportunistic.Comparator(c.opt.Seed % 3)}}
 	t.engine, t.inForce = engine.New(set, t.sched), cfg
@@ -184,9 +196,15 @@ func (t *term) asConfigured(when string) {
 // configured is what the configuration says of each queue.
 func configured(s *scheduler.Scheduler) (out []string) {
 	for _, q := range s.Queues().Queues {
-		c := q.Capacity
-		out = append(out, fmt.Sprint(q.Path, q.State, q.Labels, q.MaxAllocation, c.Default.Capacity, c.Default.MaxCapacity, c.Default.AbsoluteCapacity, c.Default.AbsoluteMax,
-			c.Default.MaxAMShare, c.MaxApps, c.MaxAppsPerUser, c.UserLimitPercent, c.UserLimitFactor, c.OrderingPolicy))
+		switch c := q.Capacity; {
+		case q.Dynamic, q.Parent == planQueue: // as its reservations want
+		case q.Fair != nil:
+			f := q.Fair
+			out = append(out, fmt.Sprint(q.Path, f.Policy, f.Weight, f.MinShare, f.MaxApps, f.MaxAMShare, f.Preemptable, f.MinShareTimeout, f.FairShareTimeout, f.FairShareThreshold, f.Plan))
+		default:
+			out = append(out, fmt.Sprint(q.Path, q.State, q.Labels, q.MaxAllocation, c.Default.Capacity, c.Default.MaxCapacity, c.Default.AbsoluteCapacity, c.Default.AbsoluteMax,
+				c.Default.MaxAMShare, c.MaxApps, c.MaxAppsPerUser, c.UserLimitPercent, c.UserLimitFactor, c.OrderingPolicy))
+		}
 	}
 	slices.Sort(out)
 	return out
@@ -198,18 +216,28 @@ type parsed struct {
 	err error
 }
 
-// configuration is what the properties mean. Each of the options' lists is read once.
-func (c *Cluster) configuration(queues []config.Property) (*config.Config, error) {
-	key := &queues[0]
-	if known, ok := c.parsed[key]; ok {
+// configuration is what the queues mean. Each is read once.
+func (c *Cluster) configuration(queues *Queues) (*config.Config, error) {
+	if known, ok := c.parsed[queues]; ok {
 		return known.cfg, known.err
 	}
-	if c.opt.Dominant {
-		queues = append(slices.Clone(queues), config.Property{Name: config.Prefix + "resource-calculator", Value: "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"})
+	cluster := config.Cluster{Types: yarn.BasicResourceTypes(), MinAllocation: yarn.NewResource(512, 1), MaxAllocation: nodeSize, MaxPriority: 10, LabelsEnabled: true, Opportunistic: true,
+		Monitors: c.opt.Preempting, Preempts: c.opt.Preempting}
+	properties := slices.Clone(queues.Properties)
+	add := func(name, value string) {
+		properties = append(properties, config.Property{Name: name, Value: value})
 	}
-	cfg, _, err := config.Parse(queues, config.Cluster{Types: yarn.BasicResourceTypes(), MinAllocation: yarn.NewResource(512, 1), MaxAllocation: nodeSize,
-		MaxPriority: 10, LabelsEnabled: true, Opportunistic: true})
-	c.parsed[key] = parsed{cfg, err}
+	if queues.Allocations != "" {
+		cluster.Policy, cluster.Allocations = config.FairPolicy, &config.AllocationFile{Name: "fair-scheduler.xml", Text: queues.Allocations}
+		add("yarn.scheduler.increment-allocation-mb", "512")
+	} else if c.opt.Dominant {
+		add(config.Prefix+"resource-calculator", "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator")
+	}
+	if c.opt.Preempting {
+		properties = append(properties, preempting...)
+	}
+	cfg, _, err := config.Parse(properties, cluster)
+	c.parsed[queues] = parsed{cfg, err}
 	return cfg, err
 }
 
@@ -287,6 +315,9 @@ func (c *Cluster) newApplication() {
 		a := &client{id: id, submission: engine.Submission{ID: id, User: fmt.Sprintf("user%d", c.rng.IntN(4)), Name: "sim", Queue: queueNames[c.rng.IntN(len(queueNames))],
 			Type: "SIM", KeepContainers: c.rng.IntN(4) == 0, Priority: int32(c.rng.IntN(5)), PrioritySet: true,
 			AMAsks: []yarn.Ask{{Where: yarn.AnyHost, Capability: yarn.NewResource(1024, 1), Count: 1, RelaxLocality: true, AllocationRequestID: -1}}}}
+		if c.opt.Reserving {
+			c.useReservation(a)
+		}
 		c.apps[id] = a
 		c.ids = append(c.ids, id)
 		c.submit(a)

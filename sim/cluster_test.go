@@ -36,9 +36,9 @@ func number(t *testing.T, name string, otherwise uint64) uint64 {
 	return n
 }
 
-func queues(more ...config.Property) []config.Property {
+func queues(more ...config.Property) *Queues {
 	const p = config.Prefix
-	return append([]config.Property{
+	return &Queues{Properties: append([]config.Property{
 		{Name: p + "root.queues", Value: "a,b,c"},
 		{Name: p + "root.a.capacity", Value: "50"}, {Name: p + "root.b.capacity", Value: "30"}, {Name: p + "root.c.capacity", Value: "20"},
 		{Name: p + "root.a.user-limit-factor", Value: "3"}, {Name: p + "root.c.maximum-capacity", Value: "40"},
@@ -47,19 +47,24 @@ func queues(more ...config.Property) []config.Property {
 		{Name: p + "root.a.accessible-node-labels", Value: "x,y"}, {Name: p + "root.b.accessible-node-labels", Value: "x"},
 		{Name: p + "root.a.accessible-node-labels.x.capacity", Value: "70"}, {Name: p + "root.b.accessible-node-labels.x.capacity", Value: "30"},
 		{Name: p + "root.a.accessible-node-labels.y.capacity", Value: "100"},
-	}, more...)
+	}, more...)}
+}
+
+// with is a copy of properties and more.
+func with(properties []config.Property, more ...config.Property) []config.Property {
+	return append(slices.Clone(properties), more...)
 }
 
 // others are settings for refreshes, some of which are refused.
-func others() [][]config.Property {
+func others(more ...config.Property) []*Queues {
 	const p = config.Prefix
-	return [][]config.Property{
-		queues(config.Property{Name: p + "root.a.capacity", Value: "20"}, config.Property{Name: p + "root.c.capacity", Value: "50"},
-			config.Property{Name: p + "root.c.maximum-capacity", Value: "100"}, config.Property{Name: p + "root.a.ordering-policy", Value: "fair"}),
-		queues(config.Property{Name: p + "reservations-continue-look-all-nodes", Value: "false"},
-			config.Property{Name: p + "root.b.maximum-capacity", Value: "50"}),
-		queues(config.Property{Name: p + "root.a.capacity", Value: "99"}),
-		queues(config.Property{Name: p + "root.queues", Value: "a,b"}),
+	return []*Queues{
+		queues(with(more, config.Property{Name: p + "root.a.capacity", Value: "20"}, config.Property{Name: p + "root.c.capacity", Value: "50"},
+			config.Property{Name: p + "root.c.maximum-capacity", Value: "100"}, config.Property{Name: p + "root.a.ordering-policy", Value: "fair"})...),
+		queues(with(more, config.Property{Name: p + "reservations-continue-look-all-nodes", Value: "false"},
+			config.Property{Name: p + "root.b.maximum-capacity", Value: "50"})...),
+		queues(with(more, config.Property{Name: p + "root.a.capacity", Value: "99"})...),
+		queues(with(more, config.Property{Name: p + "root.queues", Value: "a,b"})...),
 	}
 }
 
@@ -69,8 +74,7 @@ func TestCluster(t *testing.T) {
 	violations := number(t, "HEDDLE_SIM_VIOLATIONS", 1)
 	crashes, done, m := 0, map[string]int{}, begin()
 	for i := range runs {
-		c, err := New(Options{Seed: seed + i, Daemons: 1 + int((seed+i)%2), Nodes: 3 + int((seed+i)%5), Applications: int(applications), Events: (seed+i)%4 > 1, Dominant: (seed+i)%3 == 0,
-			Queues: queues(), Others: others()})
+		c, err := New(drawn(seed+i, int(applications)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -131,6 +135,10 @@ var rare = map[string]int{
 	"recovered: runs": 1000, "recovered: ended": 500, "recovered: acknowledged": 1000, "recovered: a change was under way": 100, "recovered: tokens": 100, "recovered: labels": 100,
 	"recovered: labelled nodes": 50, "recovered: orders": 100, "container of an earlier term reported": 100, "told to forget a container of a live master": 1000,
 	"outlasts its application by 1 calls": 5,
+
+	"notices of preemption": 500, "preempted": 100, "masters preempted": 10,
+	"reservation made": 40, "submitted to a reservation": 30, "acknowledged as stored engine.UpdateReservation": 5, "acknowledged as stored engine.DeleteReservation": 12,
+	"recovered: reservations": 80, "reservations over": 20,
 }
 
 // play runs a cluster to its end. A panic is a violation, too.

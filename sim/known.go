@@ -19,16 +19,17 @@ type known struct {
 	attempts  map[yarn.AttemptID]string // their states
 	apps      map[yarn.ApplicationID]string
 	nodes     map[yarn.NodeID]string
-	counted   map[yarn.NodeID]int32 // the number of the last answer to a node's heartbeats, unless it has registered since
-	undrained uint64                // the save that took an order to drain back last
-	heard     map[yarn.NodeID]int64 // when each node called last
-	overdue   map[yarn.NodeID]int64 // since when a draining node is known to be beyond its deadline
-	again     uint64                // the state in which another ResourceManager would begin
+	counted   map[yarn.NodeID]int32      // the number of the last answer to a node's heartbeats, unless it has registered since
+	undrained uint64                     // the save that took an order to drain back last
+	heard     map[yarn.NodeID]int64      // when each node called last
+	overdue   map[yarn.NodeID]int64      // since when a draining node is known to be beyond its deadline
+	noticed   map[yarn.ContainerID]int64 // when containers were told that they may be preempted
+	again     uint64                     // the state in which another ResourceManager would begin
 }
 
 func newKnown() known {
 	return known{live: map[yarn.ContainerID]yarn.NodeID{}, came: map[yarn.ContainerID]bool{}, reported: map[yarn.ContainerID]bool{},
-		attempts: map[yarn.AttemptID]string{}, apps: map[yarn.ApplicationID]string{}, nodes: map[yarn.NodeID]string{}, counted: map[yarn.NodeID]int32{}, heard: map[yarn.NodeID]int64{}, overdue: map[yarn.NodeID]int64{}}
+		attempts: map[yarn.AttemptID]string{}, apps: map[yarn.ApplicationID]string{}, nodes: map[yarn.NodeID]string{}, counted: map[yarn.NodeID]int32{}, heard: map[yarn.NodeID]int64{}, overdue: map[yarn.NodeID]int64{}, noticed: map[yarn.ContainerID]int64{}}
 }
 
 // choice is a value of an application that its user may change: the one in force, and after it those that are being stored, of which a
@@ -96,8 +97,11 @@ func (t *term) watch(cmd engine.Command, fx *engine.Effects) {
 	if cmd, ok := cmd.(engine.RegisterNode); ok {
 		delete(t.counted, cmd.Node)
 	}
+	t.notices(fx)
+	t.reservationsEnd(fx)
 	for _, e := range fx.Containers {
 		t.container(e)
+		t.preempted(e)
 	}
 	for _, x := range fx.Transitions {
 		if x.Node != (yarn.NodeID{}) {
@@ -226,6 +230,9 @@ func (t *term) take(p posted, saves []engine.Save) {
 			}
 		}
 	}
+	for _, s := range saves {
+		t.reserves(p.cmd, s)
+	}
 	t.saves = append(t.saves, saves...)
 	if c.script != nil {
 		c.script.note(p.cmd, saves)
@@ -247,6 +254,9 @@ func (t *term) take(p posted, saves []engine.Save) {
 			a.choices[i].propose(choicesIn(r)[i], saves[0].Seq)
 		}
 	}
+	for _, s := range saves {
+		t.moved(s)
+	}
 }
 
 // stands tells whether the store takes the record in any case: it removes one, or is as an earlier one that was stored, because a change
@@ -261,7 +271,7 @@ func stands(cmd engine.Command, op state.Op) bool {
 func durable(cmd engine.Command) bool {
 	switch cmd.(type) {
 	case engine.Submit, engine.Move, engine.SetPriority, engine.SetLifetime, engine.AddLabels, engine.RemoveLabels, engine.ReplaceLabels,
-		engine.DrainNodes, engine.UndrainNodes, engine.Remember, engine.SubmitReservation:
+		engine.DrainNodes, engine.UndrainNodes, engine.Remember, engine.SubmitReservation, engine.UpdateReservation, engine.DeleteReservation:
 		return true
 	}
 	return false
@@ -274,6 +284,7 @@ func (t *term) acknowledged(q *question, value any, err *engine.Error) {
 		c.fail("%s answered a %T after epoch %d had begun", t, q.cmd, c.owner.epoch)
 	}
 	t.settle(q, err)
+	t.reservationAnswered(q, err)
 	if err != nil {
 		x, ok := q.cmd.(*engine.Allocate)
 		if ok && err.Kind == engine.InvalidMaster {
@@ -416,6 +427,7 @@ func (t *term) recover(s *state.Snapshot) {
 			c.fail("%s: delegation token %d was cancelled and is there again", t, x.Sequence)
 		}
 	}
+	t.recoverReservations(s)
 	t.token = s.DelegationSequence
 	t.twice(s, cmd)
 	t.post(posted{cmd: cmd})

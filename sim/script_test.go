@@ -7,9 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/scheduler/config"
-	"github.com/heddle-project/heddle/scheduler/measure"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -46,10 +44,9 @@ func scripted(t *testing.T, disk func(*writes) disk, batches bool, x *toll) *Clu
 	t.Helper()
 	reservable := []config.Property{{Name: config.Prefix + "root.queues", Value: "a,b,c,plan"}, {Name: config.Prefix + "root.a.capacity", Value: "20"},
 		{Name: config.Prefix + "root.plan.capacity", Value: "30"}, {Name: config.Prefix + "root.plan.reservable", Value: "true"}}
-	c, err := New(Options{Seed: 1, Nodes: 4, Applications: 3, Queues: append(queues(), reservable...)})
+	c, err := New(Options{Seed: 1, Nodes: 4, Applications: 3, Reserving: true, Queues: queues(reservable...)})
 	must(t, err)
-	c.reservations = engine.Reservations{Enabled: true, Step: 1000, MaxPeriod: 86_400_000, Early: true, Smoothness: 10, Calc: measure.Calculator{Types: 2},
-		Max: nodeSize, Patience: 60_000}
+	c.reservations.Patience = 60_000
 	w := &writes{dies: x.dies}
 	c.quiet, c.script = true, &script{disk: disk(w), writes: w, batches: batches, epoch: -1, changes: map[uint64]string{}, seen: map[yarn.AttemptID]bool{}}
 	defer func() {

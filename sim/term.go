@@ -26,6 +26,7 @@ type term struct {
 	inForce *config.Config
 	box     *blackbox.Recorder // nil when nobody wants recordings
 	over    bool
+	began   int // step
 
 	inbox   []posted
 	applies bool // one is being applied
@@ -93,7 +94,7 @@ func (c *Cluster) lead(d *daemon) {
 		c.fail("the store cannot be loaded: %v", err)
 		return
 	}
-	t := &term{c: c, d: d, epoch: snapshot.Epoch, store: s, poison: map[uint64]bool{}, waiting: map[engine.Ticket]*question{},
+	t := &term{c: c, d: d, epoch: snapshot.Epoch, began: c.Steps, store: s, poison: map[uint64]bool{}, waiting: map[engine.Ticket]*question{},
 		beats: map[yarn.NodeID]*engine.HeartbeatReply{}, answered: map[yarn.AttemptID]*engine.AllocateReply{}, reader: newReader(), known: newKnown()}
 	c.owner, c.Terms = t, c.Terms+1
 	if n := len(snapshot.Applications); n > 0 && c.chance(clocksBack) { // to the very moment of an earlier start
@@ -201,7 +202,7 @@ func (t *term) apply(p posted) {
 func (t *term) holds(cmd engine.Command) uint64 {
 	switch cmd.(type) {
 	case engine.AddLabels, engine.RemoveLabels, engine.ReplaceLabels, engine.DrainNodes, engine.UndrainNodes, engine.SetNodeResource, engine.Move,
-		engine.SetPriority, engine.SetLifetime, engine.FailAttempt:
+		engine.SetPriority, engine.SetLifetime, engine.FailAttempt: // a refused reservation may let the engine see what a plan has by now
 		if t.box == nil && t.c.Commands%refusalsSeen == 0 { // a recording knows nothing of the digests
 			return t.engine.Digest()
 		}
@@ -215,7 +216,7 @@ const refusalsSeen = 8
 // crashesAfter is after how many of 100,000 such commands the process dies. It is less for calls of nodes and masters, which are far more frequent than others.
 func crashesAfter(cmd engine.Command) int {
 	switch cmd.(type) {
-	case *engine.Heartbeat, *engine.Allocate, engine.RegisterNode, engine.Tick, engine.Sweep:
+	case *engine.Heartbeat, *engine.Allocate, engine.RegisterNode, engine.Tick, engine.Sweep, engine.UpdateShares, engine.MonitorQueues, engine.FollowPlans:
 		return crashes
 	}
 	return 10 * crashes
@@ -274,6 +275,7 @@ func (t *term) step() {
 		t.post(posted{cmd: engine.Tick{}})
 	}
 	t.silent()
+	t.tend()
 	if !t.over {
 		t.commit()
 	}

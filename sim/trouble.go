@@ -9,7 +9,6 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler"
-	"github.com/heddle-project/heddle/scheduler/config"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -48,6 +47,9 @@ func (c *Cluster) clients() {
 	}
 	if c.chance(failures) {
 		c.failAttempt(id)
+	}
+	if c.opt.Reserving && c.chance(newReservations) {
+		c.changeReservations()
 	}
 }
 
@@ -128,7 +130,7 @@ func (c *Cluster) administrators() {
 	}
 }
 
-func (c *Cluster) refresh(queues []config.Property) {
+func (c *Cluster) refresh(queues *Queues) {
 	cfg, err := c.configuration(queues)
 	if err == nil {
 		c.proposed[cfg] = queues

@@ -58,3 +58,17 @@ func TestAt(t *testing.T) {
 		}
 	}
 }
+
+// TestBounds: of attempts the latest are kept.
+func TestBounds(t *testing.T) {
+	s := &confstore.State{}
+	for i := range int64(10) {
+		s.Note(confstore.Attempt{At: i}, 3)
+	}
+	if len(s.Attempts) != 3 || s.Attempts[0].At != 7 {
+		t.Errorf("%+v", s.Attempts)
+	}
+	if s.Note(confstore.Attempt{}, -1); len(s.Attempts) != 0 {
+		t.Errorf("%+v", s.Attempts)
+	}
+}

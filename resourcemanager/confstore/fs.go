@@ -42,6 +42,9 @@ type FSOptions struct {
 	User     string
 	Versions int              // how many files of configurations are kept beside the newest
 	Now      func() time.Time // nil: the clock
+
+	// Wrap, if not nil, stands between the store and the file system. It is for tests, which have the process die there.
+	Wrap func(filesystem.FileSystem) filesystem.FileSystem
 }
 
 // directory is the store in a directory, with Apache's files. A commit is in force with the renaming of one file; what Apache's
@@ -71,6 +74,9 @@ func (d *directory) with(ctx context.Context, do func(filesystem.FileSystem) err
 		return err
 	}
 	defer func() { err = errors.Join(err, sys.Close()) }()
+	if d.o.Wrap != nil {
+		return do(d.o.Wrap(sys))
+	}
 	return do(sys)
 }
 

@@ -131,7 +131,7 @@ func (s *Scheduler) Started(of *core.App, at *demand.Attempt) {
 	a := appOf(of)
 	a.candidate.order, a.asked = at.StartWall, at.AM
 	a.hasAM, a.am, a.demand, a.share, a.bounds = a.Unmanaged, resource{}, resource{}, resource{}, narrowest
-	a.starvation = &starvation{of: a, atShare: s.Now.Wall, amToo: s.cfg.PreemptMasters(a.queue.Path)}
+	a.starvation = &starvation{of: a, atShare: s.Now.Mono, amToo: s.cfg.PreemptMasters(a.queue.Path)}
 	if !at.KeepContainers {
 		a.avoided, a.avoidsOther = nil, false
 	}

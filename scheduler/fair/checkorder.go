@@ -27,7 +27,7 @@ func (s *Scheduler) checkLineup(q *Queue) (bad string) {
 		}
 		for i := range l.list {
 			p := l.list[i].candidate
-			if (l == &q.awaitingAM) != (p.app != nil && !p.app.hasAM) || l.list[i] != p.entry(n) {
+			if (l == &q.awaitingAM) != (p.app != nil && !p.app.hasAM) || !l.list[i].same(p.entry(n)) {
 				return fmt.Sprintf("%s: %s is in the wrong lineup, or its entry is out of date", q.Path, p.name)
 			}
 		}
@@ -56,6 +56,12 @@ func (s *Scheduler) checkLineup(q *Queue) (bad string) {
 		bad = fmt.Sprintf("%s: %d ask for something, its lineups have %d", q.Path, in, entries)
 	}
 	return bad
+}
+
+// same tells whether two entries are equal. Those of queues without weight, or of a cluster without nodes, may have numbers that are none.
+func (s *entry) same(o entry) bool {
+	number := func(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
+	return s.candidate == o.candidate && s.class == o.class && s.enough == o.enough && s.order == o.order && number(s.first, o.first) && number(s.second, o.second)
 }
 
 // checkBounds sees that bounds cover all asks, and that reservers are counted right.

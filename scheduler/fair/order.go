@@ -310,7 +310,7 @@ func (s *Scheduler) lineUp(a *app) {
 func (s *Scheduler) lineUpApp(a *app) {
 	q := a.queue
 	used := s.appUsed(a)
-	asks := a.runnable && a.Running && len(a.Wants.Keys()) > 0 && a.demand != used
+	asks := a.runnable && a.Running && a.Wants.Wanting() && a.demand != used
 	in := a.in
 	var k sortKey
 	k.setApp(s, a, &used)

@@ -21,7 +21,7 @@ type preemption struct {
 
 // notice is containers that will be ended for an attempt that starves.
 type notice struct {
-	due  int64 // milliseconds
+	due  int64 // monotonic, milliseconds
 	list []victim
 	of   *app // the attempt's application
 }
@@ -46,7 +46,7 @@ func (s *Scheduler) Due(now yarn.Now, out []core.Taking) []core.Taking {
 	s.Advance(now)
 	p := &s.preemption
 	p.notices = slices.DeleteFunc(p.notices, func(n notice) bool {
-		if n.due > now.Wall {
+		if n.due > now.Mono {
 			return false
 		}
 		for _, v := range n.list {
@@ -87,9 +87,9 @@ func (s *Scheduler) Preempt(now yarn.Now, out []core.Taking) []core.Taking {
 			out = append(out, s.taking(v, a))
 		}
 		if len(list) > 0 {
-			s.preemption.notices = append(s.preemption.notices, notice{now.Wall + s.cfg.KillWait, list, a})
+			s.preemption.notices = append(s.preemption.notices, notice{now.Mono + s.cfg.KillWait, list, a})
 		}
-		a.nextLook = now.Wall + s.cfg.KillWait + s.cfg.StarvationWait
+		a.nextLook = now.Mono + s.cfg.KillWait + s.cfg.StarvationWait
 	}
 	return out
 }

@@ -50,7 +50,7 @@ type leaf struct {
 	demandSum resource // the sum of the demands below, not limited by max
 	lastShare resource // the fair share that was last divided among its applications
 	redivide  bool     // its applications or their weights have changed since
-	atMinimum int64    // when it last had its minimum share, or did not ask for it; wall clock, milliseconds
+	atMinimum int64    // when it last had its minimum share, or did not ask for it; monotonic, milliseconds
 }
 
 func queueOf(q *queue.Queue) *Queue { return q.Outer.(*Queue) }
@@ -97,7 +97,7 @@ func (s *Scheduler) add(up *Queue, conf *allocation.Queue) *Queue {
 		Counts: &queue.AppCounts{}, Outer: q}
 	q.Grow(s.Books.Partitions())
 	q.candidate.name, q.candidate.queue = q.Path, q
-	q.atMinimum = s.Now.Wall
+	q.atMinimum = s.Now.Mono
 	s.configure(q, conf)
 	if up != nil {
 		q.Parent = &up.Queue

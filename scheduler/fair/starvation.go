@@ -10,7 +10,7 @@ type starvation struct {
 	of            *app
 	fairShareLack resource // of the threshold of its fair share, for longer than the timeout
 	minShareLack  resource // its part of what its leaf lacks of its minimum share
-	atShare       int64    // when it last had the threshold of its fair share; wall clock, milliseconds
+	atShare       int64    // when it last had the threshold of its fair share; monotonic, milliseconds
 	nextLook      int64    // when starvation is looked for again, likewise
 	amToo         bool     // its master may be preempted
 	queued        bool     // in preemption.starved
@@ -41,7 +41,7 @@ func (s *Scheduler) findStarvedIn(q *Queue) {
 	var asking []*app
 	line := merged{q: q, numbers: s.numbers(q.policy)}
 	for p := line.next(); p != nil; p = line.next() {
-		if s.Now.Wall >= p.app.nextLook {
+		if s.Now.Mono >= p.app.nextLook {
 			asking = append(asking, p.app)
 		}
 	}
@@ -86,10 +86,10 @@ func (s *Scheduler) findFairShareLack(a *app) {
 	}
 	starved := s.below(q.policy, &used, &target)
 	if !starved {
-		a.atShare = s.Now.Wall
+		a.atShare = s.Now.Mono
 	}
 	a.fairShareLack = resource{}
-	if starved && s.Now.Wall-a.atShare >= q.conf.FairShareTimeout {
+	if starved && s.Now.Mono-a.atShare >= q.conf.FairShareTimeout {
 		a.fairShareLack = less(target, used)
 	}
 }
@@ -101,9 +101,9 @@ func (s *Scheduler) findMinShareLack(q *Queue) resource {
 		lack[t] = min(lack[t], q.demand[t])
 	}
 	if lack = less(lack, s.used(q)); lack.IsZero() {
-		q.atMinimum = s.Now.Wall
+		q.atMinimum = s.Now.Mono
 	}
-	if s.Now.Wall-q.atMinimum < q.conf.MinShareTimeout {
+	if s.Now.Mono-q.atMinimum < q.conf.MinShareTimeout {
 		return resource{}
 	}
 	return lack

@@ -29,7 +29,7 @@ func recordings(t *testing.T, seed uint64) (files []string) {
 		queues = append(queues, config.Property{Name: config.Prefix + name, Value: value})
 	}
 	dir := t.TempDir()
-	c, err := sim.New(sim.Options{Seed: seed, Nodes: 6, Applications: 12, Events: seed%2 == 0, Queues: queues, Recorded: func(s *blackbox.Snapshot) {
+	c, err := sim.New(sim.Options{Seed: seed, Nodes: 6, Applications: 12, Events: seed%2 == 0, Queues: &sim.Queues{Properties: queues}, Recorded: func(s *blackbox.Snapshot) {
 		file, err := s.Save(dir)
 		if err != nil {
 			t.Fatal(err)

@@ -141,8 +141,8 @@ func TestClusters(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			dir, lives := t.TempDir(), 0
-			c, err := sim.New(sim.Options{Seed: seed, Nodes: 6, Applications: 12, Events: seed%2 == 0, Dominant: seed%3 == 0, Queues: queues(),
-				Others: [][]config.Property{append(queues(), config.Property{Name: config.Prefix + "root.a.user-limit-factor", Value: "2"})},
+			c, err := sim.New(sim.Options{Seed: seed, Nodes: 6, Applications: 12, Events: seed%2 == 0, Dominant: seed%3 == 0, Queues: &sim.Queues{Properties: queues()},
+				Others: []*sim.Queues{{Properties: append(queues(), config.Property{Name: config.Prefix + "root.a.user-limit-factor", Value: "2"})}},
 				Recorded: func(s *blackbox.Snapshot) {
 					lives++
 					file, err := s.Save(dir)

@@ -315,6 +315,11 @@ func (k *keeper) syncAll(dirs map[string]bool) error {
 
 // write puts a whole file in place of another one. Its directory has to be synced.
 func (k *keeper) write(name string, content []byte) error {
+	return k.writeAfter(name, content, func() error { return nil })
+}
+
+// writeAfter is write, and has something done when all is ready, just before the file is renamed.
+func (k *keeper) writeAfter(name string, content []byte, ready func() error) error {
 	staged := k.staged(name)
 	w, err := k.sys.Create(k.at(staged), fileMode, true)
 	if err != nil {
@@ -329,6 +334,9 @@ func (k *keeper) write(name string, content []byte) error {
 	}
 	if err == nil {
 		err = k.forgetSum(name)
+	}
+	if err == nil {
+		err = ready()
 	}
 	if err == nil {
 		err = k.still()
@@ -400,19 +408,21 @@ func (k *keeper) dropJournal(name string) error {
 	return k.sync(apache.OwnRoot)
 }
 
-// replay carries out what the last start had begun. stored is what EpochNode held.
-func (k *keeper) replay(stored []byte) error {
+// replay carries out what the last start had begun.
+func (k *keeper) replay() error {
 	list, err := k.sys.List(k.at(apache.OwnRoot), maxEntries)
 	if err != nil {
 		return err
 	}
-	marks := map[string]bool{"": true}
+	var marks []string
 	for _, info := range list {
-		marks[info.Name] = strings.HasPrefix(info.Name, markPrefix)
+		if strings.HasPrefix(info.Name, markPrefix) {
+			marks = append(marks, info.Name)
+		}
 	}
 	for _, info := range list {
 		if strings.HasPrefix(info.Name, journalName) && !strings.HasSuffix(info.Name, unfinished) && !info.Dir {
-			if err := k.replayOne(path.Join(apache.OwnRoot, info.Name), stored, marks); err != nil {
+			if err := k.replayOne(path.Join(apache.OwnRoot, info.Name), marks); err != nil {
 				return err
 			}
 		}
@@ -420,9 +430,20 @@ func (k *keeper) replay(stored []byte) error {
 	return nil
 }
 
-// replayOne carries out the batch of one journal. Another epoch than the stored one, or a mark that is not there, means that
-// somebody else was here since.
-func (k *keeper) replayOne(journal string, stored []byte, marks map[string]bool) error {
+// last tells whether nobody has used the store since the start that has left that work. Another epoch, unless starts of ours have written it and ended before they had removed
+// the mark of that start, or a mark that is not there mean that somebody has.
+func (k *keeper) last(w *work, marks []string) (bool, error) {
+	switch {
+	case w.Start != "" && !slices.Contains(marks, w.Start):
+		return false, nil
+	case k.local:
+		return bytes.Equal(w.Epoch, k.epoch), nil
+	}
+	return k.follows(marks, w.Epoch)
+}
+
+// replayOne carries out the batch of one journal, if nobody has used the store since.
+func (k *keeper) replayOne(journal string, marks []string) error {
 	content, err := k.readLimited(journal, maxJournal)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -439,7 +460,11 @@ func (k *keeper) replayOne(journal string, stored []byte, marks map[string]bool)
 	if err := json.Unmarshal(body, &w); err != nil {
 		return &store.DamagedError{Err: fmt.Errorf("the journal of the state store %s: %w", k.where, err)}
 	}
-	if bytes.Equal(w.Epoch, stored) && marks[w.Start] {
+	last, err := k.last(&w, marks)
+	if err != nil {
+		return err
+	}
+	if last {
 		for _, name := range append(slices.Collect(maps.Keys(w.Write)), w.Remove...) {
 			if !fs.ValidPath(name) || name == "." {
 				return &store.DamagedError{Err: fmt.Errorf("the journal of the state store %s names a file %q", k.where, name)}

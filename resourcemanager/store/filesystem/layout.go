@@ -16,6 +16,7 @@ const (
 	amrmName       = "AMRMTokenSecretManagerNode"
 	journalName    = "journal" // and that of a start
 	markPrefix     = "start-"
+	followsPrefix  = "epoch-" // in a mark
 	lockName       = "lock"
 	removedPrefix  = "removed-"                 // a directory that was an application's
 	unfinished     = ".tmp"                     // being written

@@ -50,21 +50,20 @@ func (k *keeper) load(ctx context.Context) (*state.Snapshot, error) {
 		return nil, err
 	}
 	k.epoch = stored
-	if err := k.replay(stored); err != nil {
-		return nil, err
+	if k.local { // nobody else is there; on HDFS who was there last may still be carrying out a batch, until it sees the epoch
+		if err := k.replay(); err != nil {
+			return nil, err
+		}
 	}
 	next, err := apache.EncodeEpoch(k.options.Epochs.Next(epoch))
 	if err != nil {
 		return nil, err
 	}
-	if err := k.write(apache.Epoch, next); err != nil {
-		return nil, err
-	}
-	if err := k.sync("."); err != nil {
+	if err := k.writeEpoch(stored, next); err != nil {
 		return nil, err
 	}
 	k.epoch = next
-	if err := k.leaveMark(stored); err != nil {
+	if err := k.leaveMark(); err != nil {
 		return nil, err
 	}
 	names, err := k.walk(ctx)
@@ -78,11 +77,66 @@ func (k *keeper) load(ctx context.Context) (*state.Snapshot, error) {
 	return k.records(epoch, values), k.still()
 }
 
-// leaveMark makes the mark of this start the only one. Who is not the last one any more, and does not know it yet, may have
-// begun a batch before it could see the epoch: that is carried out first.
-func (k *keeper) leaveMark(before []byte) error {
-	if !k.local && before != nil {
-		if err := k.replay(before); err != nil {
+// writeEpoch takes the store over. On HDFS the mark of this start tells beforehand which epoch comes after which, and whether that has happened by the file that is
+// renamed: a start that ends between this and leaveMark leaves a batch of an earlier one to the next, which has to know that only starts of ours came in between.
+func (k *keeper) writeEpoch(stored, next []byte) error {
+	said := func() error {
+		if k.local || stored == nil {
+			return nil
+		}
+		return k.sys.MkdirAll(k.at(path.Join(k.mark(), followsName(stored, next))), dirMode)
+	}
+	if err := k.writeAfter(apache.Epoch, next, said); err != nil {
+		return err
+	}
+	return k.sync(".")
+}
+
+// followsName is the name of what is in a mark: after which epoch the start wrote which.
+func followsName(before, after []byte) string {
+	return fmt.Sprintf("%s%x-%x", followsPrefix, before, after)
+}
+
+// follows tells, from the marks, whether starts of ours alone have counted from one epoch to that of this start, or to the one it has found.
+func (k *keeper) follows(marks []string, epoch []byte) (bool, error) {
+	next := map[string][]string{}
+	for _, mark := range marks {
+		list, err := k.sys.List(k.at(path.Join(apache.OwnRoot, mark)), maxEntries)
+		if errors.Is(err, fs.ErrNotExist) { // somebody has taken the store over
+			continue
+		}
+		if err != nil {
+			return false, err
+		}
+		before, after, happened := "", "", true
+		for _, info := range list {
+			if pair, ok := strings.CutPrefix(info.Name, followsPrefix); ok {
+				before, after, _ = strings.Cut(pair, "-")
+			}
+			happened = happened && info.Name != path.Base(apache.Epoch)+unfinished
+		}
+		if happened && before != "" {
+			next[before] = append(next[before], after)
+		}
+	}
+	to, seen := fmt.Sprintf("%x", k.epoch), map[string]bool{}
+	for all := []string{fmt.Sprintf("%x", epoch)}; len(all) > 0; all = all[1:] {
+		if all[0] == to {
+			return true, nil
+		}
+		if !seen[all[0]] {
+			seen[all[0]] = true
+			all = append(all, next[all[0]]...)
+		}
+	}
+	return false, nil
+}
+
+// leaveMark makes the mark of this start the only one. Who was the last one on HDFS may be in the middle of a batch, and cannot go on with it once it sees the
+// epoch: it is carried out first.
+func (k *keeper) leaveMark() error {
+	if !k.local {
+		if err := k.replay(); err != nil {
 			return err
 		}
 	}
