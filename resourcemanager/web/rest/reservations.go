@@ -64,7 +64,7 @@ func reservationOf(r *http.Request, root string) (*reservationBody, error) {
 			reservationBody
 		}
 		if err := decode(r, &body); err != nil || body.XMLName.Local != root {
-			return nil, cmp.Or(err, unreadable())
+			return nil, cmp.Or(err, unreadableXML(""))
 		}
 		return &body.reservationBody, nil
 	}
@@ -74,7 +74,7 @@ func reservationOf(r *http.Request, root string) (*reservationBody, error) {
 	}
 	body := &reservationBody{}
 	inner, ok := wrapper[root]
-	if !ok && root == submissionRoot {
+	if !ok && root != deletionRoot {
 		return nil, badRequest("Input ReservationSubmissionContext should not be null")
 	}
 	if ok && json.Unmarshal(inner, body) != nil {
