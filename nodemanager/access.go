@@ -53,7 +53,7 @@ func (d *Daemon) MayView(c webgate.Caller, app view.Application) bool {
 	if !a.enabled || !c.Anonymous && c.User == app.User || a.isAdmin(c) {
 		return true
 	}
-	known, ok := d.loop.Application(app.ID)
+	known, ok := d.application(app.ID)
 	text := known.ACLs["VIEW_APP"]
 	return ok && text != "" && a.allows(yarn.ParseACL(text), c)
 }

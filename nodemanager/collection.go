@@ -2,7 +2,10 @@ package nodemanager
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -12,12 +15,16 @@ import (
 	"github.com/heddle-project/heddle/nodemanager/engine"
 	"github.com/heddle-project/heddle/nodemanager/heartbeat"
 	"github.com/heddle-project/heddle/nodemanager/logs"
+	"github.com/heddle-project/heddle/nodemanager/loop"
 	"github.com/heddle-project/heddle/nodemanager/state"
 	"github.com/heddle-project/heddle/yarn"
 )
 
 // logsPart is the name under which the times are kept at which logs are to be deleted.
 const logsPart = "logs"
+
+// ownersPart is the name under which it is kept whose logs these are, so that they can be read until then.
+const ownersPart = "logs.owners"
 
 // maxReports bounds what heartbeats still have to tell about the collection of logs; beyond it the newest are dropped.
 const maxReports = 10_000
@@ -34,6 +41,7 @@ type collection struct {
 
 	mu      sync.Mutex
 	apps    map[yarn.ApplicationID]*gathering
+	ended   map[yarn.ApplicationID]loop.Application // those whose logs are to be deleted later
 	pending []heartbeat.LogReport
 }
 
@@ -45,7 +53,7 @@ type gathering struct {
 }
 
 func newCollection(d *Daemon) (*collection, error) {
-	c := &collection{d: d, apps: map[yarn.ApplicationID]*gathering{}}
+	c := &collection{d: d, apps: map[yarn.ApplicationID]*gathering{}, ended: map[yarn.ApplicationID]loop.Application{}}
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	s := &d.settings.Logs
 	readable := func() []string { return d.health.State().Log.Readable() }
@@ -154,7 +162,7 @@ func (c *collection) collect(x engine.CollectLogs) {
 		if g != nil {
 			c.upload(x, g)
 		} else {
-			c.deleteLater(x.Application)
+			c.deleteLater(x)
 		}
 		if c.ctx.Err() == nil {
 			c.d.loop.Post(engine.LogsDone{Application: x.Application})
@@ -171,15 +179,47 @@ func (c *collection) upload(x engine.CollectLogs, g *gathering) {
 	}
 	if err := g.Upload(c.ctx, list, true); err != nil && c.ctx.Err() == nil {
 		c.d.Log.Error("cannot collect the logs of an application; they stay on this node for a while", "application", x.Application, "error", err)
-		c.deleteLater(x.Application)
+		c.deleteLater(x)
 	}
 }
 
-// deleteLater has logs deleted when they have been kept long enough, in another life if need be.
-func (c *collection) deleteLater(id yarn.ApplicationID) {
+// logOwner is whose logs are kept, and who else may read them.
+type logOwner struct {
+	User string            `json:"user"`
+	ACLs map[string]string `json:"acls,omitempty"`
+}
+
+// deleteLater has logs deleted when they have been kept long enough, in another life if need be. Until then they can be read.
+func (c *collection) deleteLater(x engine.CollectLogs) {
 	at := c.deleter.Deadline(time.Now().UnixMilli())
-	c.d.keep(state.PutPart{Part: logsPart, Key: id.String(), Value: strconv.AppendInt(nil, at, 10)})
-	c.deleteAt(id, at)
+	owner := logOwner{x.User, x.ACLs}
+	text, _ := json.Marshal(owner)
+	c.d.keep(state.PutPart{Part: logsPart, Key: x.Application.String(), Value: strconv.AppendInt(nil, at, 10)})
+	c.d.keep(state.PutPart{Part: ownersPart, Key: x.Application.String(), Value: text})
+	c.show(x.Application, owner)
+	c.deleteAt(x.Application, at)
+}
+
+// show lets the logs of an ended application be read.
+func (c *collection) show(id yarn.ApplicationID, o logOwner) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended[id] = loop.Application{ID: id, User: o.User, State: engine.ApplicationFinished, ACLs: o.ACLs}
+}
+
+// application is one that has ended, and whose logs are here.
+func (c *collection) application(id yarn.ApplicationID) (loop.Application, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a, ok := c.ended[id]
+	return a, ok
+}
+
+// applications are those that have ended, and whose logs are here, by their ids.
+func (c *collection) applications() []loop.Application {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.SortedFunc(maps.Values(c.ended), func(a, b loop.Application) int { return a.ID.Compare(b.ID) })
 }
 
 func (c *collection) deleteAt(id yarn.ApplicationID, at int64) {
@@ -188,21 +228,29 @@ func (c *collection) deleteAt(id yarn.ApplicationID, at int64) {
 		defer timer.Stop()
 		select {
 		case <-timer.C:
+			c.mu.Lock()
+			delete(c.ended, id)
+			c.mu.Unlock()
 			c.deleter.Delete(id)
+			c.d.keep(state.DropPart{Part: ownersPart, Key: id.String()})
 			c.d.keep(state.DropPart{Part: logsPart, Key: id.String()})
 		case <-c.ctx.Done():
 		}
 	})
 }
 
-// restore takes up the deletions of the last life.
-func (c *collection) restore(kept map[string][]byte) {
+// restore takes up the deletions of the last life. Of some logs it may not be known whose they are: nobody reads them.
+func (c *collection) restore(kept, owners map[string][]byte) {
 	for key, value := range kept {
 		id, err := yarn.ParseApplicationID(key)
 		at, bad := strconv.ParseInt(string(value), 10, 64)
 		if err != nil || bad != nil {
 			c.d.Log.Error("a record of the recovery store cannot be used", "record", logsPart+" "+key, "reason", "it is no application and time")
 			continue
+		}
+		var owner logOwner
+		if text, ok := owners[key]; ok && json.Unmarshal(text, &owner) == nil && owner.User != "" {
+			c.show(id, owner)
 		}
 		c.deleteAt(id, at)
 	}

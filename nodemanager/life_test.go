@@ -205,9 +205,10 @@ func (w *world) checkFinished() {
 // gone waits until nothing is left of an ended application but its logs.
 func (w *world) gone() {
 	w.Helper()
-	await(w, "the application is forgotten", func() bool {
-		status, _, err := w.get("/ws/v1/node/apps/" + w.app.String())
-		return err == nil && status == http.StatusNotFound
+	await(w, "the application is forgotten, but for its logs", func() bool {
+		status, body, err := w.get("/ws/v1/node/apps/" + w.app.String())
+		logs := w.site["yarn.log-aggregation-enable"] != "true" && strings.Contains(body, `"state":"FINISHED"`) && !strings.Contains(body, "containerids")
+		return err == nil && (status == http.StatusNotFound || logs)
 	})
 	await(w, "its directories are deleted", func() bool {
 		return !exists(w.path("local/usercache/ann/appcache", w.app.String())) && !exists(w.path("local/nmPrivate", w.app.String()))
@@ -234,19 +235,35 @@ func TestMany(t *testing.T) {
 	}
 }
 
-// Without aggregation logs are deleted when they have been kept long enough, in another life if need be.
+// Without aggregation logs can be read after their application's end, in another life too, until they have been kept long enough.
 func TestLogsAreDeleted(t *testing.T) {
 	t.Parallel()
-	w := quietWorld(t, "yarn.nodemanager.log.retain-seconds", "1", "yarn.nodemanager.recovery.enabled", "true")
+	w := quietWorld(t, "yarn.nodemanager.log.retain-seconds", "2", "yarn.nodemanager.recovery.enabled", "true")
 	w.fixPort()
 	w.start()
 	id := w.runs("echo soon gone")
 	w.exits(id, 0)
 	w.rm.finish(w.app)
 	w.gone()
+	address := "/ws/v1/node/containerlogs/" + id.String() + "/stdout"
+	readable := func() {
+		t.Helper()
+		if status, body, err := w.get(address); exists(w.path("logs", w.app.String())) && (status != http.StatusOK || !strings.Contains(body, "soon gone")) {
+			t.Errorf("%d %s, %v", status, body, err)
+		}
+	}
+	readable()
 	w.end()
 	w.start()
+	await(t, "they are known again", func() bool {
+		status, _, _ := w.get("/ws/v1/node/apps/" + w.app.String())
+		return status == http.StatusOK || !exists(w.path("logs", w.app.String()))
+	})
+	readable()
 	await(t, "the logs are deleted", func() bool { return !exists(w.path("logs", w.app.String())) })
+	if status, _, _ := w.get("/ws/v1/node/apps/" + w.app.String()); status != http.StatusNotFound {
+		t.Errorf("the application is still shown: %d", status)
+	}
 }
 
 // With aggregation one file has the logs of all of an application's containers, and they are here no more. It is a TFile, also where

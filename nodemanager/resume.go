@@ -58,7 +58,7 @@ func (d *Daemon) resume() error {
 	if err := d.restoreServices(s); err != nil {
 		d.Log.Error("the shuffle cannot take up a job of an earlier life", "error", err)
 	}
-	d.logs.restore(s.Parts[logsPart])
+	d.logs.restore(s.Parts[logsPart], s.Parts[ownersPart])
 	d.Log.Info("taking up an earlier life", "applications", len(r.Applications), "containers", len(r.Containers), "resources", len(r.Resources))
 	d.loop.Post(r)
 	return d.loop.Sync(context.Background()) // what was recovered shows in the views now

@@ -76,11 +76,17 @@ func (d *Daemon) Node() view.Node {
 	return n
 }
 
-// Applications implements web.Source.
+// Applications implements web.Source: those with containers here, and those that have ended and whose logs are still here.
 func (d *Daemon) Applications() []view.Application {
+	live := d.loop.Applications()
+	for _, a := range d.logs.applications() { // the later list: one that ends meanwhile is in one of them, or in both
+		if at, found := slices.BinarySearchFunc(live, a.ID, func(x loop.Application, id yarn.ApplicationID) int { return x.ID.Compare(id) }); !found {
+			live = slices.Insert(live, at, a)
+		}
+	}
 	containers := d.loop.Containers()
 	var out []view.Application
-	for _, a := range d.loop.Applications() {
+	for _, a := range live {
 		out = append(out, application(a, containers))
 	}
 	return out
@@ -88,8 +94,16 @@ func (d *Daemon) Applications() []view.Application {
 
 // Application implements web.Source.
 func (d *Daemon) Application(id yarn.ApplicationID) (view.Application, bool) {
-	a, ok := d.loop.Application(id)
+	a, ok := d.application(id)
 	return application(a, d.loop.Containers()), ok
+}
+
+// application is one that has containers here, or logs that are kept.
+func (d *Daemon) application(id yarn.ApplicationID) (loop.Application, bool) {
+	if a, ok := d.loop.Application(id); ok {
+		return a, true
+	}
+	return d.logs.application(id)
 }
 
 // application gathers an application's containers out of all, which are sorted.

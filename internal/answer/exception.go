@@ -95,13 +95,14 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 func NotServed(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "must-revalidate,no-cache,no-store")
 	accept := strings.Join(r.Header.Values("Accept"), ",")
+	asked, _, _ := strings.Cut(r.RequestURI, "?")
 	switch {
 	case strings.Contains(accept, "application/json"):
-		path, _ := json.Marshal(r.URL.Path)
-		page(w, "application/json", fmt.Sprintf("{\n\"servlet\":\"yarn\",\n\"message\":\"Not Found\",\n\"url\":%s,\n\"status\":\"404\"\n}\n", path))
+		path, _ := json.Marshal(asked)
+		page(w, "application/json", fmt.Sprintf("{\n\"servlet\":\"yarn\",\n\"message\":\"Not Found\",\n\"url\":%s,\n\"status\":\"404\"\n}", path))
 	case accept == "" || strings.Contains(accept, "text/html") || strings.Contains(accept, "*/*"):
 		page(w, "text/html;charset=utf-8", "<!DOCTYPE html>\n<html lang=\"en\"><head><title>Error 404 Not Found</title></head>\n<body><h1>HTTP ERROR 404 Not Found</h1>\n<p>There is nothing at "+
-			html.EscapeString(r.URL.Path)+"</p>\n</body></html>\n")
+			html.EscapeString(asked)+"</p>\n</body></html>\n")
 	default:
 		w.WriteHeader(http.StatusNotFound)
 	}

@@ -21,9 +21,9 @@ func (s *server) jmx(w http.ResponseWriter, r *http.Request) {
 	out := &pretty{Writer: bufio.NewWriter(w)}
 	defer func() { _ = out.Flush() }()
 	question, attribute := r.FormValue("qry"), ""
-	if get := r.FormValue("get"); get != "" {
-		parts := strings.Split(get, "::")
-		if len(parts) != 2 {
+	if r.Form.Has("get") {
+		parts := strings.Split(r.Form.Get("get"), "::")
+		if len(parts) != 2 || parts[1] == "" {
 			out.object([]Attribute{{Name: "result", Value: "ERROR"}, {Name: "message", Value: "query format is not as expected."}})
 			return
 		}

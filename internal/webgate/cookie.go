@@ -18,6 +18,12 @@ import (
 // cookieName is the cookie of hadoop-auth.
 const cookieName = "hadoop.auth"
 
+// Kinds of authentication that are named in cookies. Hadoop's daemons accept cookies of their own kind; ours accept both.
+const (
+	Simple        = "simple"    // of NodeManagers
+	SimpleOrToken = "simple-dt" // of the ResourceManager
+)
+
 // maxCookies bounds how many cookies of that name are looked at.
 const maxCookies = 4
 
@@ -55,8 +61,8 @@ func ReadSecret(file string) ([]byte, error) {
 // newCookie is the Set-Cookie header for a user. The format is that of
 // hadoop-auth's AuthenticationToken and Signer. SameSite is ours: pages of other
 // sites cannot use the cookie to change anything.
-func newCookie(user string, secret []byte, expires time.Time, secure bool) string {
-	token := fmt.Sprintf("u=%s&p=%s&t=simple-dt&e=%d", user, user, expires.UnixMilli())
+func newCookie(user, kind string, secret []byte, expires time.Time, secure bool) string {
+	token := fmt.Sprintf("u=%s&p=%s&t=%s&e=%d", user, user, kind, expires.UnixMilli())
 	header := fmt.Sprintf("%s=\"%s&s=%s\"; Path=/; HttpOnly; SameSite=Lax", cookieName, token, base64.StdEncoding.EncodeToString(sign(token, secret)))
 	if secure {
 		header += "; Secure"
@@ -99,7 +105,7 @@ func tokenUser(value string, secret []byte, now time.Time) string {
 		parts[name] = v
 	}
 	expires, err := strconv.ParseInt(parts["e"], 10, 64)
-	if err != nil || expires <= now.UnixMilli() || parts["t"] != "simple-dt" && parts["t"] != "simple" || !isUserName(parts["u"]) {
+	if err != nil || expires <= now.UnixMilli() || parts["t"] != SimpleOrToken && parts["t"] != Simple || !isUserName(parts["u"]) {
 		return ""
 	}
 	return parts["u"]

@@ -34,6 +34,8 @@ type Config struct {
 	// CookieLife is how long a cookie holds
 	// (hadoop.http.authentication.token.validity, default 10 h).
 	CookieLife time.Duration
+	// CookieKind is what cookies say of how their user was found; empty is SimpleOrToken.
+	CookieKind string
 	CSRF       CSRF
 	// Changing are paths where Hadoop has a GET change something. Such a GET is refused where another method would be, and to
 	// browsers always: any page can have them send it. After a path, ?NAME means: only a request with that parameter.
@@ -65,6 +67,9 @@ func (c Config) Complete() Config {
 	}
 	if len(c.Secret) == 0 {
 		c.Secret = []byte(rand.Text() + rand.Text())
+	}
+	if c.CookieKind == "" {
+		c.CookieKind = SimpleOrToken
 	}
 	if c.CookieLife <= 0 {
 		c.CookieLife = 10 * time.Hour
@@ -195,8 +200,10 @@ func (g *gate) identify(w http.ResponseWriter, r *http.Request) (Caller, error) 
 	if err != nil && !g.foreign(r.URL.Path) { // there the application decides
 		return c, answer.Errorf(answer.Invalid, "the query of the request does not parse: %v", err)
 	}
-	if query.Get("doAs") != "" {
-		return c, answer.Errorf(answer.Forbidden, "doAs is not built: authenticate as the user on whose behalf you act")
+	if !g.foreign(r.URL.Path) {
+		if err := unbuilt(r.Header, query); err != nil {
+			return c, err
+		}
 	}
 	now := g.Now()
 	name := cookieUser(r, g.Secret, now)
@@ -206,7 +213,7 @@ func (g *gate) identify(w http.ResponseWriter, r *http.Request) (Caller, error) 
 			return c, answer.Errorf(answer.Invalid, "user.name is not a user's name")
 		}
 		if name != "" {
-			w.Header().Add("Set-Cookie", newCookie(name, g.Secret, now.Add(g.CookieLife), g.HTTPS))
+			w.Header().Add("Set-Cookie", newCookie(name, g.CookieKind, g.Secret, now.Add(g.CookieLife), g.HTTPS))
 		}
 	}
 	if name != "" {
@@ -220,6 +227,23 @@ func (g *gate) identify(w http.ResponseWriter, r *http.Request) (Caller, error) 
 	}
 	return c, nil
 }
+
+// unbuilt refuses who wants to be somebody by means that are not built, instead of taking him for somebody else. Hadoop, too, takes
+// any case of doAs, and refuses a delegation token that it cannot read.
+func unbuilt(h http.Header, query url.Values) error {
+	for name, values := range query {
+		if strings.EqualFold(name, "doAs") && strings.Join(values, "") != "" {
+			return answer.Errorf(answer.Forbidden, "doAs is not built: authenticate as the user on whose behalf you act")
+		}
+	}
+	if h.Get(tokenHeader) != "" || query.Get("delegation") != "" {
+		return answer.Errorf(answer.Forbidden, "delegation tokens are not built over HTTP: say who you are with ?user.name=<you>")
+	}
+	return nil
+}
+
+// tokenHeader is in which clients send a delegation token instead of the parameter delegation.
+const tokenHeader = "X-Hadoop-Delegation-Token"
 
 // changing tells whether the request is a GET, or a HEAD, that changes something.
 func (g *gate) changing(r *http.Request) bool {

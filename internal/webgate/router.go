@@ -2,6 +2,7 @@ package webgate
 
 import (
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -92,7 +93,13 @@ func (t *Router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path, ok := tidyPath(r.URL.Path)
 	if path == "/" && !changes(r.Method) {
 		w.Header().Set("Content-Type", "text/plain;charset=utf-8")
-		http.Redirect(w, r, t.home, http.StatusFound)
+		to := url.URL{Path: t.home, RawQuery: r.URL.RawQuery}
+		http.Redirect(w, r, to.String(), http.StatusFound)
+		return
+	}
+	if path == "/robots.txt" && !changes(r.Method) {
+		// compat: without the redirect's status, and to nowhere, that it has in Hadoop.
+		answer.Plain(w, http.StatusOK, "User-agent: *\nDisallow: /")
 		return
 	}
 	if ok {

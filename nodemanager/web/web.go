@@ -75,6 +75,7 @@ func New(c Config) (http.Handler, error) {
 	if c.Source == nil || c.Logs == nil {
 		return nil, errors.New("web: a Source and Logs are needed")
 	}
+	c.CookieKind = webgate.Simple
 	c.Config = c.Config.Complete()
 	return webgate.New(c.Config, routes(c)), nil
 }
@@ -102,6 +103,7 @@ func routes(c Config) *webgate.Router {
 	} {
 		r.Add(http.MethodGet, prefix+path, answer.Serve(c.Log, do))
 	}
+	r.Add(http.MethodPut, prefix+"/auxiliaryservices", answer.Serve(c.Log, s.auxiliary))
 	r.Add(http.MethodGet, prefix+"/containers/{container}/logs/{file}", s.logFile)
 	r.Add(http.MethodGet, prefix+"/containerlogs/{container}/{file}", s.logFile)
 	for path, do := range map[string]draw{

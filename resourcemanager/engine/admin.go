@@ -14,11 +14,11 @@ import (
 )
 
 // movable tells whether the application's queue and priority may change, or why not.
-func movable(a *application, what string) *Error {
+func movable(a *application, called, what string) *Error {
 	if a.state == yarn.AppAccepted || a.state == yarn.AppRunning {
 		return nil
 	}
-	return refuse(Failed, "Application in %s state cannot %s.", a.state, what)
+	return refuse(Failed, "%s in %s state cannot %s.", called, a.state, what)
 }
 
 // move checks, stores and then does it; a queue that has closed meanwhile
@@ -29,7 +29,7 @@ func (e *Engine) move(c Move) {
 		e.fail(c.Ticket, unknownApp(c.Application))
 		return
 	}
-	if err := movable(a, "be moved"); err != nil {
+	if err := movable(a, "App", "be moved"); err != nil {
 		e.fail(c.Ticket, err)
 		return
 	}
@@ -117,7 +117,7 @@ func (e *Engine) setPriority(c SetPriority) {
 		e.reply(c.Ticket, PriorityReply{a.priority}) // it is too late to matter
 		return
 	}
-	if err := movable(a, "change its priority"); err != nil {
+	if err := movable(a, "Application", "change its priority"); err != nil {
 		e.fail(c.Ticket, err)
 		return
 	}
@@ -152,7 +152,7 @@ func (e *Engine) setLifetime(c SetLifetime) {
 		e.reply(c.Ticket, LifetimeReply{c.ExpireAt}) // compat: what was asked for, though it is too late
 		return
 	}
-	if err := movable(a, "change its lifetime"); err != nil {
+	if err := movable(a, "Application", "change its lifetime"); err != nil {
 		e.fail(c.Ticket, err)
 		return
 	}

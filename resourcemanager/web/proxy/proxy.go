@@ -134,9 +134,18 @@ func parse(escaped string) (q request, ok bool, err error) {
 	return q, true, err
 }
 
+// allow are the methods of every path. OPTIONS asks the proxy, not the application, as in Hadoop.
+const allow = "GET,HEAD,OPTIONS,PUT"
+
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodGet && r.Method != http.MethodPut {
-		w.Header().Set("Allow", "GET,PUT")
+	switch r.Method {
+	case http.MethodGet, http.MethodHead, http.MethodPut:
+	case http.MethodOptions:
+		w.Header().Set("Allow", allow)
+		w.Header().Set("Content-Length", "0")
+		return
+	default:
+		w.Header().Set("Allow", allow)
 		say(w, http.StatusMethodNotAllowed, "Only GET and PUT are passed on to applications.")
 		return
 	}

@@ -93,7 +93,7 @@ func (p *Proxy) relay(w http.ResponseWriter, r *http.Request, app *view.Applicat
 		p.fail(w, app, target, fmt.Errorf("it answered with status %d", res.StatusCode))
 		return
 	}
-	p.answer(w, res, app)
+	p.answer(w, r, res, app)
 }
 
 // outgoing is the request to the master.
@@ -102,7 +102,11 @@ func outgoing(ctx context.Context, w http.ResponseWriter, r *http.Request, targe
 	if r.Method == http.MethodPut {
 		body = http.MaxBytesReader(w, r.Body, maxBody)
 	}
-	out, err := http.NewRequestWithContext(ctx, r.Method, target.String(), body)
+	method := r.Method
+	if method == http.MethodHead {
+		method = http.MethodGet // as Hadoop does; masters' servers need not know HEAD
+	}
+	out, err := http.NewRequestWithContext(ctx, method, target.String(), body)
 	if err != nil {
 		return nil, fmt.Errorf("asking the application for %s: %w", target, err)
 	}
@@ -122,7 +126,7 @@ func outgoing(ctx context.Context, w http.ResponseWriter, r *http.Request, targe
 
 // answer copies the master's answer. If that is too long or too slow the connection is
 // aborted, so that the caller notices.
-func (p *Proxy) answer(w http.ResponseWriter, res *http.Response, app *view.Application) {
+func (p *Proxy) answer(w http.ResponseWriter, r *http.Request, res *http.Response, app *view.Application) {
 	h := w.Header()
 	gone := append(slices.Clone(keptBack), connectionNames(res.Header)...)
 	if res.Header.Get("Cache-Control") != "" {
@@ -135,6 +139,9 @@ func (p *Proxy) answer(w http.ResponseWriter, res *http.Response, app *view.Appl
 		}
 	}
 	w.WriteHeader(res.StatusCode)
+	if r.Method == http.MethodHead {
+		return
+	}
 	n, err := io.Copy(w, io.LimitReader(res.Body, p.most+1))
 	if err == nil && n > p.most {
 		err = fmt.Errorf("it is longer than %d bytes", p.most)

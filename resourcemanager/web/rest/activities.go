@@ -133,7 +133,7 @@ func (s *server) bulkActivities(r *http.Request) (*answer.Response, error) {
 	if text := q.Get("activitiesCount"); text != "" {
 		n, err := strconv.ParseInt(text, 10, 32)
 		if err != nil {
-			return nil, notFound("activitiesCount is %q: it must be a number", clipped(text)) // compat: as Jersey has it, 404
+			return nil, badRequest("activitiesCount is %q: it must be a number of 32 bits", clipped(text))
 		}
 		if n > 0 {
 			most = int(min(n, mostBulk))

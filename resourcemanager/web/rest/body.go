@@ -20,9 +20,14 @@ const (
 	maxXMLTokens = 1000
 )
 
-// unreadable is Hadoop's answer to a body that does not parse; it has no message.
+// unreadable is Hadoop's answer to JSON that does not parse; it has no message.
 func unreadable() error {
 	return &answer.Exception{Status: http.StatusBadRequest, Class: "javax.ws.rs.WebApplicationException"}
+}
+
+// unreadableXML is Hadoop's answer to a document that does not parse.
+func unreadableXML(message string) error {
+	return &answer.Exception{Status: http.StatusBadRequest, Class: "javax.ws.rs.BadRequestException", Message: message}
 }
 
 // fields reads a flat body, JSON or XML, into texts by name. root is the name of the XML
@@ -49,6 +54,9 @@ func content(r *http.Request) (isXML bool, body []byte, err error) {
 	}
 	if body, err = io.ReadAll(r.Body); err != nil {
 		return false, nil, fmt.Errorf("reading the body of %s %s: %w", r.Method, r.URL.Path, err)
+	}
+	if kind == "application/xml" && len(bytes.TrimSpace(body)) == 0 {
+		return true, nil, unreadableXML("Missing entity.")
 	}
 	return kind == "application/xml", body, nil
 }
@@ -86,20 +94,23 @@ func jsonFields(body []byte, root string) (map[string]string, error) {
 // error.
 func xmlFields(body []byte, root string) (map[string]string, error) {
 	d := xml.NewDecoder(bytes.NewReader(body))
-	out, path, text := map[string]string{}, []string(nil), ""
+	out, path, text, roots := map[string]string{}, []string(nil), "", 0
 	for range maxXMLTokens {
 		token, err := d.Token()
-		if errors.Is(err, io.EOF) && len(path) == 0 && len(out) > 0 {
+		if errors.Is(err, io.EOF) && len(path) == 0 && roots == 1 {
 			return out, nil
 		}
 		if err != nil {
-			return nil, unreadable()
+			return nil, unreadableXML("")
 		}
 		switch t := token.(type) {
 		case xml.StartElement:
 			path, text = append(path, t.Name.Local), ""
-			if len(path) > maxXMLDepth || path[0] != root {
-				return nil, unreadable()
+			if len(path) == 1 {
+				roots++
+			}
+			if len(path) > maxXMLDepth || path[0] != root || roots > 1 {
+				return nil, unreadableXML("")
 			}
 		case xml.CharData:
 			text += string(t)
@@ -109,8 +120,8 @@ func xmlFields(body []byte, root string) (map[string]string, error) {
 			}
 			path = path[:len(path)-1]
 		case xml.Directive:
-			return nil, unreadable()
+			return nil, unreadableXML("")
 		}
 	}
-	return nil, unreadable()
+	return nil, unreadableXML("")
 }

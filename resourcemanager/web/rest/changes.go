@@ -3,6 +3,7 @@ package rest
 import (
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/heddle-project/heddle/internal/answer"
@@ -89,6 +90,9 @@ func (s *server) setQueue(r *http.Request) (*answer.Response, error) {
 		return queueDoc(a.Queue), nil
 	}
 	path, err := s.Controller.Move(r.Context(), webgate.From(r.Context()), a.ID, target)
+	if answer.KindOf(err) == answer.WrongState && strings.HasSuffix(err.Error(), "state cannot be moved.") {
+		return &answer.Response{Status: http.StatusBadRequest, Text: err.Error()}, nil // compat: plain
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +120,7 @@ func (s *server) setPriority(r *http.Request) (*answer.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	wanted, err := strconv.ParseInt(body["priority"], 10, 32)
+	wanted, err := strconv.ParseInt(strings.TrimSpace(body["priority"]), 10, 32)
 	if err != nil {
 		return nil, badRequest("priority %q is not a number of 32 bits", body["priority"])
 	}
@@ -171,7 +175,7 @@ func (s *server) timeouts(r *http.Request) (*answer.Response, error) {
 }
 
 func (s *server) timeout(r *http.Request) (*answer.Response, error) {
-	if kind := r.PathValue("type"); kind != lifetime {
+	if kind := strings.TrimSpace(r.PathValue("type")); !strings.EqualFold(kind, lifetime) {
 		// compat: the text speaks of a state.
 		return nil, badRequest("Invalid application-state %s specified. It should be one of [%s]", kind, lifetime)
 	}
@@ -211,6 +215,9 @@ func (s *server) setTimeout(r *http.Request) (*answer.Response, error) {
 	given, err := s.Controller.SetLifetime(r.Context(), webgate.From(r.Context()), a.ID, when.UnixMilli())
 	if err != nil {
 		return nil, err
+	}
+	if a.State.Final() {
+		given = deadline(a) // nothing was set
 	}
 	return answer.Wrapped("timeout", s.timeoutObject(given, a.State.Final())), nil
 }

@@ -63,7 +63,7 @@ func parseFilter(q url.Values, find func(string) (string, bool, error)) (f filte
 		return f, err
 	}
 	f.user, f.userSet = q.Get("user"), q.Get("user") != ""
-	f.name, f.nameSet = q.Get("name"), q.Get("name") != ""
+	f.name, f.nameSet = q.Get("name"), q.Has("name")
 	f.types, f.tags = lower(words(q["applicationTypes"])), lower(words(q["applicationTags"]))
 	if f.states, err = publicStates(append(words(q["state"]), words(q["states"])...)); err != nil {
 		return f, err

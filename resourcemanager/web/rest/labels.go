@@ -5,7 +5,6 @@ import (
 	"encoding/xml"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/heddle-project/heddle/internal/answer"
@@ -126,15 +125,10 @@ func (s *server) labelsToNodes(r *http.Request) (*answer.Response, error) {
 
 // labelledNode parses host:port, or a host, which stands for all of its nodes.
 func labelledNode(text string) (yarn.NodeID, error) {
-	host, port, ok := strings.Cut(text, ":")
-	if !ok {
-		return yarn.NodeID{Host: host}, nil
+	if !strings.Contains(text, ":") {
+		return yarn.NodeID{Host: text}, nil
 	}
-	n, err := strconv.ParseInt(port, 10, 32)
-	if err != nil {
-		return yarn.NodeID{}, answer.IllegalArgument("For input string: %q", port)
-	}
-	return yarn.NodeID{Host: host, Port: int32(n)}, nil
+	return nodeID(text)
 }
 
 func (s *server) nodeLabels(r *http.Request) (*answer.Response, error) {
@@ -181,7 +175,7 @@ func (f *flag) UnmarshalJSON(b []byte) error {
 type labelsBody struct {
 	XMLName xml.Name `xml:"nodeLabelsInfo" json:"-"`
 	Labels  oneOrMany[struct {
-		Name      string `xml:"name" json:"name"`
+		Name      scalar `xml:"name" json:"name"`
 		Exclusive flag   `xml:"exclusivity" json:"exclusivity"`
 	}] `xml:"nodeLabelInfo" json:"nodeLabelInfo"`
 }
@@ -202,7 +196,9 @@ func decode(r *http.Request, to any) error {
 	case err != nil:
 		return err
 	case isXML:
-		err = xml.Unmarshal(body, to)
+		if xml.Unmarshal(body, to) != nil {
+			return unreadableXML("")
+		}
 	case !strings.HasPrefix(strings.TrimSpace(string(body)), "{"):
 		return unreadable()
 	default:
@@ -229,7 +225,7 @@ func (s *server) addLabels(r *http.Request) (*answer.Response, error) {
 	}
 	var labels []view.Label
 	for _, l := range body.Labels {
-		labels = append(labels, view.Label{Name: l.Name, Exclusive: bool(l.Exclusive)})
+		labels = append(labels, view.Label{Name: string(l.Name), Exclusive: bool(l.Exclusive)})
 	}
 	return changed(s.Controller.AddLabels(r.Context(), webgate.From(r.Context()), labels))
 }

@@ -3,6 +3,7 @@ package rest
 import (
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/heddle-project/heddle/internal/answer"
@@ -12,9 +13,11 @@ import (
 )
 
 func (s *server) nodes(r *http.Request) (*answer.Response, error) {
-	wanted, err := nodeStates(r.URL.Query()["states"])
-	if err == nil {
-		err = tooMany(r.URL.Query())
+	query := r.URL.Query()
+	var wanted []yarn.NodeState
+	err := tooMany(query)
+	if err == nil && query.Has("states") {
+		wanted, err = statesOf(query.Get("states"))
 	}
 	if err != nil {
 		return nil, err
@@ -25,12 +28,33 @@ func (s *server) nodes(r *http.Request) (*answer.Response, error) {
 	}
 	list := tree.Stream(func(yield func(tree.Value) bool) {
 		for _, n := range c.Nodes {
-			if (len(wanted) == 0 || slices.Contains(wanted, n.State)) && !yield(nodeObject(c.ResourceTypes, n)) {
+			if (!query.Has("states") || slices.Contains(wanted, n.State)) && !yield(nodeObject(c.ResourceTypes, n)) {
 				return
 			}
 		}
 	})
 	return answer.Wrapped("nodes", tree.New().Add("node", list)), nil
+}
+
+// statesOf parses names of states as Hadoop does.
+//
+// compat: blanks belong to names, and no name is none; commas alone name no state, and no node is in it.
+func statesOf(text string) (out []yarn.NodeState, err error) {
+	for i, name := range strings.Split(strings.TrimRight(text, ","), ",") {
+		if name == "" && i == 0 && text != "" {
+			continue // as Java splits ","
+		}
+		state, ok := yarn.ParseNodeState(strings.ToUpper(name))
+		if !ok {
+			return nil, noNodeState(name)
+		}
+		out = append(out, state)
+	}
+	return out, nil
+}
+
+func noNodeState(name string) error {
+	return answer.IllegalArgument("No enum constant org.apache.hadoop.yarn.api.records.NodeState.%s", strings.ToUpper(name))
 }
 
 // nodeStates parses names of states, in upper or lower case, separated by commas or in
@@ -40,7 +64,7 @@ func nodeStates(params []string) ([]yarn.NodeState, error) {
 	for _, name := range words(params) {
 		state, ok := yarn.ParseNodeState(strings.ToUpper(name))
 		if !ok {
-			return nil, answer.IllegalArgument("No enum constant org.apache.hadoop.yarn.api.records.NodeState.%s", strings.ToUpper(name))
+			return nil, noNodeState(name)
 		}
 		out = append(out, state)
 	}
@@ -61,15 +85,28 @@ func (s *server) node(r *http.Request) (*answer.Response, error) {
 
 // nodeOf is the node with an id that a caller gave.
 func nodeOf(c *view.Cluster, text string) (*view.Node, error) {
-	id, err := yarn.ParseNodeID(text)
+	id, err := nodeID(text)
 	i := slices.IndexFunc(c.Nodes, func(n *view.Node) bool { return n.ID == id || n.ID.String() == text }) // also HOST:-1, which no node has
 	switch {
 	case i >= 0:
 		return c.Nodes[i], nil
 	case err != nil:
-		return nil, answer.IllegalArgument("Invalid NodeId [%s]. Expected host:port", text)
+		return nil, err
 	}
-	return nil, notFound("nodeId, %s, is not found", id)
+	return nil, notFound("nodeId, %s, is not found", text)
+}
+
+// nodeID reads host:port. Any number is a port to Hadoop, also one that no node can have.
+func nodeID(text string) (yarn.NodeID, error) {
+	host, port, ok := strings.Cut(text, ":")
+	if !ok || port == "" || strings.Contains(port, ":") {
+		return yarn.NodeID{}, answer.IllegalArgument("Invalid NodeId [%s]. Expected host:port", text)
+	}
+	n, err := strconv.ParseInt(port, 10, 32)
+	if err != nil {
+		return yarn.NodeID{}, answer.IllegalArgument("For input string: %q", port)
+	}
+	return yarn.NodeID{Host: host, Port: int32(n)}, nil
 }
 
 // gone tells whether the node is inactive: Hadoop shows no address for such nodes.

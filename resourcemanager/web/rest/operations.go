@@ -58,7 +58,7 @@ func (s *server) logScheduler(r *http.Request) (*answer.Response, error) {
 	text := r.Form.Get("time")
 	seconds, err := strconv.ParseInt(text, 10, 32)
 	if err != nil {
-		return nil, answer.IllegalArgument("For input string: %q", clipped(text))
+		return nil, &answer.Exception{Status: http.StatusBadRequest, Class: "java.lang.NumberFormatException", Message: "For input string: " + strconv.Quote(clipped(text))}
 	}
 	if seconds <= 0 {
 		return nil, badRequest("Period must be greater than 0")

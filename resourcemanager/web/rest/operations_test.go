@@ -56,7 +56,7 @@ func TestOperations(t *testing.T) {
 		{name: "the scheduler's log", path: "/scheduler/logs?time=1", status: 200, answer: "Capacity scheduler logs are being created.", call: "log the scheduler by alice: 1s"},
 		{name: "the scheduler's log for nothing", path: "/scheduler/logs?time=0", status: 400, answer: "Period must be greater than 0"},
 		{name: "the scheduler's log for too long", path: "/scheduler/logs?time=86401", status: 400, answer: "at most 86400"},
-		{name: "the scheduler's log, no time", path: "/scheduler/logs", status: 400, answer: "IllegalArgumentException"},
+		{name: "the scheduler's log, no time", path: "/scheduler/logs", status: 400, answer: "NumberFormatException"},
 		{name: "the scheduler's log, refused", path: "/scheduler/logs?time=5", err: errors.New("Appender is already dumping logs"), status: 503, answer: "already dumping", call: "log the scheduler by alice: 5s"},
 
 		{name: "a delegation token", path: "/delegation-token", body: `{"renewer": "root"}`, status: 403, answer: tokens},

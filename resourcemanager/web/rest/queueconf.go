@@ -246,12 +246,6 @@ const (
 
 // readXML reads a document that is flat, and has no DOCTYPE.
 func readXML(text []byte, into any) error {
-	bad := func(message string) error {
-		return &answer.Exception{Status: http.StatusBadRequest, Class: "javax.ws.rs.BadRequestException", Message: message}
-	}
-	if len(text) == 0 {
-		return bad("Missing entity.")
-	}
 	d := xml.NewDecoder(bytes.NewReader(text))
 	for depth, n := 0, 0; ; n++ {
 		token, err := d.Token()
@@ -259,21 +253,21 @@ func readXML(text []byte, into any) error {
 			break
 		}
 		if err != nil || n > maxBodyTokens {
-			return bad("")
+			return unreadableXML("")
 		}
 		switch token.(type) {
 		case xml.StartElement:
 			if depth++; depth > maxBodyDepth {
-				return bad("")
+				return unreadableXML("")
 			}
 		case xml.EndElement:
 			depth--
 		case xml.Directive:
-			return bad("")
+			return unreadableXML("")
 		}
 	}
 	if xml.Unmarshal(text, into) != nil {
-		return bad("")
+		return unreadableXML("")
 	}
 	return nil
 }

@@ -64,7 +64,7 @@ func reservationOf(r *http.Request, root string) (*reservationBody, error) {
 			reservationBody
 		}
 		if err := decode(r, &body); err != nil || body.XMLName.Local != root {
-			return nil, cmp.Or(err, unreadable())
+			return nil, cmp.Or(err, unreadableXML(""))
 		}
 		return &body.reservationBody, nil
 	}
@@ -73,7 +73,11 @@ func reservationOf(r *http.Request, root string) (*reservationBody, error) {
 		return nil, err
 	}
 	body := &reservationBody{}
-	if inner, ok := wrapper[root]; ok && json.Unmarshal(inner, body) != nil {
+	inner, ok := wrapper[root]
+	if !ok && root != deletionRoot {
+		return nil, badRequest("Input ReservationSubmissionContext should not be null")
+	}
+	if ok && json.Unmarshal(inner, body) != nil {
 		return nil, unreadable()
 	}
 	return body, nil
@@ -179,7 +183,7 @@ func (s *server) reservations(r *http.Request) (*answer.Response, error) {
 		if text := q.Get(n.name); text != "" {
 			v, err := strconv.ParseInt(text, 10, 64)
 			if err != nil {
-				return nil, notFound("HTTP 404 Not Found") // compat: for a number that is none
+				return nil, badRequest("%s is %q: it must be a time in milliseconds", n.name, clipped(text))
 			}
 			*n.to = v
 		}

@@ -110,11 +110,6 @@ func clipped(s string) string {
 	return s
 }
 
-// unreadableXML is Hadoop's answer to a document that does not parse.
-func unreadableXML(message string) error {
-	return &answer.Exception{Status: http.StatusBadRequest, Class: "javax.ws.rs.BadRequestException", Message: message}
-}
-
 // submissionOf reads a submission, JSON or XML.
 func submissionOf(r *http.Request) (*submissionBody, error) {
 	isXML, body, err := content(r)
@@ -123,9 +118,6 @@ func submissionOf(r *http.Request) (*submissionBody, error) {
 	}
 	out := &submissionBody{}
 	if isXML {
-		if len(bytes.TrimSpace(body)) == 0 {
-			return nil, unreadableXML("Missing entity.")
-		}
 		if !plainXML(body, submissionContextRoot) || xml.Unmarshal(body, out) != nil {
 			return nil, unreadableXML("")
 		}
