@@ -145,6 +145,8 @@ func (c *call) start(args []string) int {
 	g, rest, err := genericOptions(args)
 	if c.command.program {
 		rest, c.program = ownWords(c.command.options, rest)
+	} else {
+		rest = undashed(rest)
 	}
 	if err == nil {
 		c.format, rest, err = outputFormat(rest)
@@ -168,6 +170,16 @@ func (c *call) start(args []string) int {
 		}
 	}
 	return c.report(c.command.run(c))
+}
+
+// undashed drops the words that are dashes alone.
+//
+// compat: one ends the generic options, two end nothing, wherever they are.
+func undashed(words []string) []string {
+	if len(words) > 0 && words[0] == "-" {
+		words = words[1:]
+	}
+	return slices.DeleteFunc(slices.Clone(words), func(word string) bool { return word == "--" })
 }
 
 func (c *call) parse() error {

@@ -38,6 +38,10 @@ var tags = regexp.MustCompile(`<[^>]*>`)
 
 // daemonLog is yarn daemonlog: it asks a daemon for the level of a logger, or sets it.
 func daemonLog(c *call) error {
+	var err error
+	if c.opts, err = parse(c.command.options, c.args); err != nil {
+		return c.daemonLogMisused(err.Error())
+	}
 	if c.opts.has("h") {
 		c.usage()
 		return nil
@@ -49,14 +53,13 @@ func daemonLog(c *call) error {
 	scheme := c.opts.first("protocol")
 	switch {
 	case c.opts.has("getlevel") == c.opts.has("setlevel"), len(c.opts.words) > 0, c.opts.has("getlevel") && len(words) != 2, c.opts.has("setlevel") && len(words) != 3:
-		writeUsage(c.Stderr, c.command.heading(), c.command.options)
-		return failed
+		return c.daemonLogMisused("")
 	case scheme == "" && c.props.Get("yarn.http.policy") == "HTTPS_ONLY":
 		scheme = "https"
 	case scheme == "":
 		scheme = "http"
 	case scheme != "http" && scheme != "https":
-		return fmt.Errorf("-protocol %s: it is http or https", visible.Line(scheme))
+		return c.daemonLogMisused("-protocol " + scheme + ": it is http or https")
 	}
 	if err := c.textOnly(); err != nil {
 		return err
@@ -73,6 +76,17 @@ func daemonLog(c *call) error {
 	query.Set("user.name", c.caller())
 	fmt.Fprintf(c.Stdout, "Connecting to %s\n", visible.Line(at))
 	return c.askLevel(scheme+"://"+words[0]+"/logLevel", query)
+}
+
+// daemonLogMisused says what is wrong with the command line, if it is not plain, and prints the usage.
+//
+// compat: all of it goes to standard error, and the exit code is -1 whatever is wrong.
+func (c *call) daemonLogMisused(what string) error {
+	if what != "" {
+		fmt.Fprintf(c.Stderr, "yarn daemonlog: %s\n", visible.Line(what))
+	}
+	writeUsage(c.Stderr, c.command.heading(), c.command.options)
+	return failed
 }
 
 // askLevel prints what the daemon answers.

@@ -56,7 +56,7 @@ func TestDaemonLog(t *testing.T) {
 		{"-getlevel HOST none", 1, "", "does not answer as a daemon"},
 		{"-getlevel 127.0.0.1:1 x", 1, "", "did not answer"},
 		{"-getlevel nowhere x", 1, "", "host:port"},
-		{"-getlevel HOST x -protocol ftp", 1, "", "http or https"},
+		{"-getlevel HOST x -protocol ftp", 255, "", "http or https"},
 		{"-getlevel HOST", 255, "", ""},
 		{"-getlevel HOST a b", 255, "", ""},
 		{"-getlevel HOST a -setlevel HOST a b", 255, "", "usage: yarn daemonlog"},

@@ -1,7 +1,11 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
 	"slices"
 	"strings"
 )
@@ -183,7 +187,8 @@ var generic = []option{
 	{name: "tokenCacheFile", arg: "tokensFile", values: 1, help: ""},
 }
 
-// genericOptions cuts the generic options off the front of a command line.
+// genericOptions cuts the generic options off the front of a command line. Files that they
+// name must be there.
 func genericOptions(args []string) (g genericValues, rest []string, err error) {
 	for len(args) > 0 {
 		word := args[0]
@@ -198,6 +203,9 @@ func genericOptions(args []string) (g genericValues, rest []string, err error) {
 		if len(args) < 2 {
 			return g, nil, fmt.Errorf("option -%s needs <%s>", o.name, o.arg)
 		}
+		if err := o.exists(args[1]); err != nil {
+			return g, nil, err
+		}
 		switch o.name {
 		case "D":
 			g.properties = append(g.properties, args[1])
@@ -211,6 +219,31 @@ func genericOptions(args []string) (g genericValues, rest []string, err error) {
 		args = args[2:]
 	}
 	return g, args, nil
+}
+
+// exists tells of the local files that an option names whether they are there. Nothing here needs them, but a job would.
+func (o *option) exists(value string) error {
+	if !slices.Contains([]string{"files", "libjars", "archives", "tokenCacheFile"}, o.name) {
+		return nil
+	}
+	for _, name := range strings.Split(value, ",") {
+		if name == "" {
+			return illegalArgument("File name can't be empty string")
+		}
+		path, _, _ := strings.Cut(name, "#") // what it is called on the nodes
+		if u, err := url.Parse(path); err == nil && u.Scheme == "file" {
+			path = u.Path
+			name = "file:" + path
+		} else if err == nil && u.Scheme != "" || strings.HasSuffix(path, "*") {
+			continue
+		} else if o.name == "tokenCacheFile" {
+			name = "file:" + path
+		}
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return javaError{"java.io.FileNotFoundException", "File " + name + " does not exist"}
+		}
+	}
+	return nil
 }
 
 // genericValues are what the generic options said.

@@ -81,10 +81,16 @@ func TestParse(t *testing.T) {
 }
 
 func TestGenericOptionsComeFirst(t *testing.T) {
-	g, rest, err := genericOptions(strings.Fields("-D a=b -Dc=d=e -conf f.xml -fs hdfs://x -jt rm:1 -files x -list -D later=1"))
+	g, rest, err := genericOptions(strings.Fields("-D a=b -Dc=d=e -conf f.xml -fs hdfs://x -jt rm:1 -files options_test.go,hdfs:///x,. -list -D later=1"))
 	if err != nil || strings.Join(g.properties, " ") != "a=b c=d=e fs.defaultFS=hdfs://x yarn.resourcemanager.address=rm:1" ||
 		strings.Join(g.files, " ") != "f.xml" || strings.Join(rest, " ") != "-list -D later=1" {
 		t.Errorf("%+v %v %v", g, rest, err)
+	}
+	for words, want := range map[string]string{"-files .,none.txt": "java.io.FileNotFoundException: File none.txt does not exist", "-archives none.zip#x": "File none.zip#x does not",
+		"-libjars file:///none.jar": "File file:/none.jar does not", "-tokenCacheFile none": "File file:none does not", "-files ,": "java.lang.IllegalArgumentException: File name can't be empty string"} {
+		if _, _, err := genericOptions(strings.Fields(words + " -list")); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", words, err)
+		}
 	}
 	if _, _, err := genericOptions([]string{"-D"}); err == nil || !strings.Contains(err.Error(), "property=value") {
 		t.Error(err)

@@ -124,14 +124,14 @@ func (e confEntry) MarshalJSON() ([]byte, error) {
 
 // mutation makes the body of a change of the command's words.
 func (c *call) mutation() (m confMutation, err error) {
-	if m.Add, err = confQueues(c.opts.first("add")); err != nil {
+	if m.Add, err = confQueues(c.opts.all("add")); err != nil {
 		return m, err
 	}
-	if m.Update, err = confQueues(c.opts.first("update")); err != nil {
+	if m.Update, err = confQueues(c.opts.all("update")); err != nil {
 		return m, err
 	}
-	if text := c.opts.first("remove"); text != "" {
-		m.Remove = strings.Split(text, ";")
+	if given := c.opts.all("remove"); len(given) > 0 {
+		m.Remove = splitQueues(given[0])
 	}
 	if c.opts.has("global") {
 		entries, err := confEntries(c.opts.first("global"))
@@ -143,12 +143,26 @@ func (c *call) mutation() (m confMutation, err error) {
 	return m, nil
 }
 
-// confQueues reads "path:key=value,key=value;path:key=value".
-func confQueues(text string) (out []confQueue, err error) {
+// splitQueues splits at semicolons; those at the end are of no account.
+//
+// compat: an empty text is one queue without a name, which the ResourceManager refuses.
+func splitQueues(text string) []string {
 	if text == "" {
+		return []string{""}
+	}
+	text = strings.TrimRight(text, ";")
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, ";")
+}
+
+// confQueues reads "path:key=value,key=value;path:key=value", the value of an option that was given or was not.
+func confQueues(given []string) (out []confQueue, err error) {
+	if len(given) == 0 {
 		return nil, nil
 	}
-	for part := range strings.SplitSeq(text, ";") {
+	for _, part := range splitQueues(given[0]) {
 		path, settings, found := strings.Cut(part, ":")
 		q := confQueue{Name: path}
 		if found && settings != "" {
@@ -168,10 +182,11 @@ var pairs = regexp.MustCompile(`(?:\\,|[^,])*`)
 
 // confEntries reads "key=value,key=value". A comma in a value has a backslash before it; all backslashes are dropped.
 func confEntries(text string) (out []confEntry, err error) {
-	for _, pair := range pairs.FindAllString(text, -1) {
-		if pair == "" && text != "" {
-			continue
-		}
+	all := pairs.FindAllString(text, -1)
+	for len(all) > 1 && all[len(all)-1] == "" { // compat: commas at the end are of no account, others are
+		all = all[:len(all)-1]
+	}
+	for _, pair := range all {
 		key, value, found := strings.Cut(strings.ReplaceAll(pair, `\`, ""), "=")
 		if !found || key == "" || strings.Contains(value, "=") {
 			return nil, errPair

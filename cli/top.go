@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -36,6 +37,15 @@ const (
 
 // top is yarn top.
 func top(c *call) error {
+	var err error
+	c.opts, err = parse(topOptions, c.args)
+	var noValue errMissing
+	if errors.As(err, &noValue) {
+		err = javaError{"org.apache.commons.cli.MissingArgumentException", noValue.Error()} // compat: an uncaught exception of this command alone
+	}
+	if err != nil {
+		return err
+	}
 	if c.opts.has("help") {
 		c.usage()
 		return nil

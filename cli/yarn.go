@@ -257,12 +257,12 @@ type global struct {
 
 // parseGlobal cuts the options before the subcommand off args.
 func parseGlobal(args []string) (g global, rest []string, err error) {
-	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
+	for len(args) > 0 && (strings.HasPrefix(args[0], "-") || args[0] == "help" || args[0] == "?") {
 		word := args[0]
 		name := "--" + strings.TrimLeft(word, "-")
 		args = args[1:]
 		switch name {
-		case "--help", "--h", "--?":
+		case "--help", "--h", "--?": // compat: also without dashes
 			g.help = true
 			continue
 		case "--debug":
