@@ -253,7 +253,7 @@ func (e *Engine) waitingForMaster(t *attempt) string {
 func (e *Engine) waitingInFair(q *queue.Info, got scheduler.Admission) string {
 	why := ""
 	switch got.Why.Code {
-	case fit.RunningApps, fit.HeldBack:
+	case fit.RunningApps:
 		why = "The queue \"" + got.Why.Subject + "\" has reached the maximum limit of runnable applications."
 	case fit.UserRunningApps:
 		why = "The user \"" + got.Why.Subject + "\" has reached the maximum limit of runnable applications."

@@ -229,8 +229,6 @@ func (s *site) set(list []scheduler.Setting) string {
 // elsewhere are the codes of which no case is here, and why not.
 var elsewhere = map[yarn.Code]string{
 	fit.NothingAsked:    "it waits for nothing",
-	fit.NotActivated:    "the state passes within one call; TestWhoWaitsKnowsWhy of capacity holds it against the state, should it be drawn",
-	fit.HeldBack:        "no play comes to it: each end, move and refresh lets those run who may; TestWhoWaitsKnowsWhy of both policies holds it against the state, should it be drawn",
 	fit.NothingFree:     "of headrooms",
 	fit.PreemptionWaits: "resourcemanager/engine TestPreemptionIsAGate",
 	fit.NoNodeQueue:     "of opportunistic containers: resourcemanager/engine TestChangesThatGatesOfTheEngineName",
