@@ -340,11 +340,7 @@ node h1 4096x8
 
 app x user=ann queue=a
 
-node h1 0x0`, then: func(r *runner) {
-		a := r.apps["x"]
-		r.s.EndAttempt(a.ref, false)
-		r.attempt(a, false)
-	}},
+node h1 0x0`, then: secondAttempt},
 	{name: "node too small", app: "x", code: fit.NodeTooSmall, want: "resize-node h1:8041", setup: capacityHead + `
 node h1 2048x8
 

@@ -103,6 +103,13 @@ func TestEveryGateHasACase(t *testing.T) {
 	}
 }
 
+// secondAttempt has x try again.
+func secondAttempt(r *runner) {
+	a := r.apps["x"]
+	r.s.EndAttempt(a.ref, false)
+	r.attempt(a, false)
+}
+
 // opportunity offers each node once, or as often as is to be waited.
 func (s *site) opportunity(r *scheduler.Remedy) {
 	s.clock += 1000
