@@ -181,7 +181,7 @@ func (w *logsWorld) put(t *testing.T, name string, modified int64, c aggregated.
 	for _, k := range containers {
 		logs.Container(k.id)
 		for _, l := range k.files {
-			logs.File(l.name, int64(len(l.text)), strings.NewReader(l.text))
+			logs.File(aggregated.File{Name: l.name, Size: int64(len(l.text))}, strings.NewReader(l.text))
 		}
 	}
 	if err := logs.Close(); err != nil {

@@ -205,20 +205,23 @@ type NodeLabel struct {
 
 // NodeLogs is what happens to containers' logs.
 type NodeLogs struct {
-	Aggregate    bool          // yarn.log-aggregation-enable
-	DefaultFS    string        // fs.defaultFS: where RemoteDir is, unless it says
-	RemoteGroup  string        // nm.remote-app-log-dir.groupname
-	Compression  string        // nm.log-aggregation.compression-type
-	Policy       string        // nm.log-aggregation.policy.class: "all", "am", "am-or-failed", "failed", "failed-or-killed", "sample", "limit-size", "none", or the unknown class
-	PolicyParams string        // nm.log-aggregation.policy.parameters
-	Roll         time.Duration // nm.log-aggregation.roll-monitoring-interval-seconds, never below ….min; 0 = one upload at the end
-	FilesPerApp  int           // nm.log-aggregation.num-log-files-per-app, of rolling uploads
-	LocalCleanup bool          // yarn.log-aggregation.enable-local-cleanup: uploaded files are deleted
-	Threads      int           // nm.logaggregation.threadpool-size-max
-	Retain       time.Duration // nm.log.retain-seconds, without aggregation
-	KeepStates   time.Duration // yarn.log-aggregation-status.time-out.ms: how long a ResourceManager may ask again how far it is
-	ServerURL    string        // yarn.log.server.url, where people see aggregated logs
-	ServiceURL   string        // yarn.log.server.web-service.url, where programs do
+	Aggregate       bool          // yarn.log-aggregation-enable
+	DefaultFS       string        // fs.defaultFS: where RemoteDir is, unless it says
+	RemoteGroup     string        // nm.remote-app-log-dir.groupname
+	Compression     string        // nm.log-aggregation.compression-type
+	Policy          string        // nm.log-aggregation.policy.class: "all", "am", "am-or-failed", "failed", "failed-or-killed", "sample", "limit-size", "none", or the unknown class
+	PolicyParams    string        // nm.log-aggregation.policy.parameters
+	Roll            time.Duration // nm.log-aggregation.roll-monitoring-interval-seconds, never below ….min; 0 = one upload at the end
+	FilesPerApp     int           // nm.log-aggregation.num-log-files-per-app, of rolling uploads
+	IndexedMaxBytes int64         // indexedFile.log.roll-over.max-file-size-gb: from this size on an indexed file is not appended to
+	IndexedRetries  int           // indexedFile.fs.op.num-retries
+	IndexedPause    time.Duration // indexedFile.fs.retry-interval-ms
+	LocalCleanup    bool          // yarn.log-aggregation.enable-local-cleanup: uploaded files are deleted
+	Threads         int           // nm.logaggregation.threadpool-size-max
+	Retain          time.Duration // nm.log.retain-seconds, without aggregation
+	KeepStates      time.Duration // yarn.log-aggregation-status.time-out.ms: how long a ResourceManager may ask again how far it is
+	ServerURL       string        // yarn.log.server.url, where people see aggregated logs
+	ServiceURL      string        // yarn.log.server.web-service.url, where programs do
 }
 
 // NodeRecovery is what survives a restart of the NodeManager.

@@ -67,7 +67,7 @@ func TestNodeNamesAreKnown(t *testing.T) {
 		"mapreduce.shuffle.connection-keep-alive.timeout": mapred, "mapreduce.shuffle.max.session-open-files": "code only",
 		"mapreduce.shuffle.ssl.enabled": mapred, "mapreduce.shuffle.transferTo.allowed": mapred,
 		"mapreduce.shuffle.readahead.bytes": "code only", "mapreduce.shuffle.manage.os.cache": "code only",
-		shuffleIndexCache: "code only",
+		shuffleIndexCache: "code only", "indexedFile.fs.op.num-retries": "code only", "indexedFile.fs.retry-interval-ms": "code only", "indexedFile.log.roll-over.max-file-size-gb": "code only",
 	}
 	r := NewReader(nodeProperties(t))
 	readNodeManager(r)
@@ -278,7 +278,6 @@ func TestNodeManagerRefusals(t *testing.T) {
 		{"node labels", nm + "node-labels.provider", "com.example.Labels", "Script"},
 		{"limits of log directories", nm + "container-log-monitor.enable", "true", "false"},
 		{"log aggregation policy", nm + "log-aggregation.policy.class", "com.example.Policy", policyPackage + "AMOnlyLogAggregationPolicy"},
-		{"log aggregation format", "yarn.log-aggregation.file-formats", "IndexedFile", "IndexedFile,TFile"},
 		{"log compression", nm + "log-aggregation.compression-type", "lzo", "gz"},
 		{"shuffle over TLS", "mapreduce.shuffle.ssl.enabled", "true", "false"},
 	} {
@@ -292,12 +291,24 @@ func TestNodeManagerRefusals(t *testing.T) {
 	}
 }
 
+// TestLogFormats: one of Hadoop's own has to be in the list, under whatever name, and the first is written.
+func TestLogFormats(t *testing.T) {
+	for list, want := range map[string]Severity{"TFile": -1, "IFile": -1, "IFile,TFile": -1, "TFile,Other": -1, "Other": Refused, "Other,IFile": Changed, "Unset": Refused} {
+		no, odd := split(UnsupportedByNodeManager(nodeProperties(t, "yarn.log-aggregation-enable", "true", "yarn.log-aggregation.file-formats", list,
+			"yarn.log-aggregation.file-controller.IFile.class", "org.apache.hadoop.yarn.logaggregation.filecontroller.ifile.LogAggregationIndexedFileController",
+			"yarn.log-aggregation.file-controller.Other.class", "com.example.Controller")))
+		odd = slices.DeleteFunc(append(odd, no...), func(f Finding) bool { return f.Name != "yarn.log-aggregation.file-formats" })
+		if want < 0 && len(odd) > 0 || want >= 0 && (len(odd) != 1 || odd[0].Severity != want) {
+			t.Errorf("%s: %v", list, odd)
+		}
+	}
+}
+
 // TestNodeManagerWarnings are about what is set and passed over.
 func TestNodeManagerWarnings(t *testing.T) {
 	for name, value := range map[string]string{
 		nm + "numa-awareness.enabled":                 "true",
 		nm + "containers-launcher.class":              "com.example.Launcher",
-		"yarn.log-aggregation.file-formats":           "TFile,IndexedFile",
 		nm + "resource.percentage-physical-cpu-limit": "80",
 		nm + "vmem-chek-enabled":                      "false",
 	} {

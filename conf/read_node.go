@@ -274,6 +274,11 @@ func (r *Reader) nodeLogs() NodeLogs {
 		Policy:       policy,
 		PolicyParams: r.String(nma+"policy.parameters", ""),
 		FilesPerApp:  r.Int(nma+"num-log-files-per-app", 30, Positive),
+
+		IndexedMaxBytes: int64(r.Int("indexedFile.log.roll-over.max-file-size-gb", 10, Range{0, 1 << 20})) << 30,
+		IndexedRetries:  r.Int("indexedFile.fs.op.num-retries", 3, Range{0, 100}),
+		IndexedPause:    r.Duration("indexedFile.fs.retry-interval-ms", time.Second, time.Millisecond, 0),
+
 		LocalCleanup: r.Bool("yarn.log-aggregation.enable-local-cleanup", true),
 		Threads:      r.Int(nm+"logaggregation.threadpool-size-max", 100, Range{1, maxHandlers}),
 		Retain:       r.Duration(nm+"log.retain-seconds", 3*time.Hour, time.Second, 0),

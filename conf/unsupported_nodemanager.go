@@ -42,7 +42,7 @@ var missingNodeManager = []missing{
 	{"log aggregation policy", nm + "log-aggregation.policy.class", "", classOtherThan(policyClasses, builtPolicies...), Refused,
 		"other logs would be kept than it says", policyPackage + "AllContainerLogAggregationPolicy", "or to another of Hadoop's own policies, with its package"},
 	{"log aggregation format", "yarn.log-aggregation.file-formats", "yarn.log-aggregation-enable", otherFormats, Refused,
-		"readers would look for another format", "TFile", "or add it to the list"},
+		"readers would look for another format", "TFile", "or add TFile or IFile, Hadoop's own formats, to the list"},
 	{"log compression", nm + "log-aggregation.compression-type", "", notOneOf("none", "gz"), Refused, "logs would be stored otherwise", "gz", "or to none"},
 	{"shuffle over TLS", "mapreduce.shuffle.ssl.enabled", "", isTrue, Refused, "map output would go over the wire in the clear", "false", ""},
 
@@ -60,8 +60,8 @@ var missingNodeManager = []missing{
 	{"timeline service", "yarn.timeline-service.enabled", "", isTrue, Changed, "nothing is published to it", "false", ""},
 	{"shared cache", "yarn.sharedcache.enabled", "", isTrue, Ignored, "resources are localized without it", "false", ""},
 	{"log aggregation format", "yarn.log-aggregation.file-formats", "yarn.log-aggregation-enable", laterFormat, Changed,
-		"logs are written as TFile; of an application that has logs in an earlier format, too, Apache's readers show those alone", "TFile", "or put it first if Apache's NodeManagers run beside ours"},
-	{"log aggregation format", "yarn.log-aggregation.file-formats", "", moreFormats, Ignored, "only TFile is written", "TFile", ""},
+		"logs are written in the first of Hadoop's own formats; of an application that has logs in an earlier format, too, Apache's readers show those alone", "TFile",
+		"or put one of Hadoop's own formats first if Apache's NodeManagers run beside ours"},
 }
 
 // otherThanFolded matches any value but these words, in whatever case.
@@ -80,18 +80,20 @@ func withoutV2(p *Properties, v string) bool {
 	return unless(cgroups+"v2.enabled", isTrue)(p, v)
 }
 
-// Where TFile, the format that is built, is in a list of formats: nowhere, not first, or before others.
-func otherFormats(_ *Properties, v string) bool {
-	list := splitList(v)
-	return len(list) > 0 && !slices.Contains(list, "TFile")
+// ownFormat is where the first of Hadoop's own formats is in a list of formats: -1 if nowhere.
+func ownFormat(p *Properties, list []string) int {
+	return slices.IndexFunc(list, func(name string) bool {
+		class := p.Get("yarn.log-aggregation.file-controller." + name + ".class")
+		return strings.HasSuffix(class, ".LogAggregationTFileController") || strings.HasSuffix(class, ".LogAggregationIndexedFileController")
+	})
 }
 
-func laterFormat(_ *Properties, v string) bool { return slices.Index(splitList(v), "TFile") > 0 }
-
-func moreFormats(_ *Properties, v string) bool {
+func otherFormats(p *Properties, v string) bool {
 	list := splitList(v)
-	return len(list) > 1 && list[0] == "TFile"
+	return len(list) > 0 && ownFormat(p, list) < 0
 }
+
+func laterFormat(p *Properties, v string) bool { return ownFormat(p, splitList(v)) > 0 }
 
 // readElsewhereByNodeManager is what its parts read themselves, beside
 // ReadNodeManager, and what only withoutV2 looks at.

@@ -69,14 +69,15 @@ func newCollection(d *Daemon) (*collection, error) {
 	}
 	layout, ok := aggregated.Writable(layouts)
 	if !ok {
-		return nil, fmt.Errorf("yarn.log-aggregation.file-formats = %s: TFile, the only format that is written here, is not among them", d.site.Get("yarn.log-aggregation.file-formats"))
+		return nil, fmt.Errorf("yarn.log-aggregation.file-formats = %s: neither Hadoop's TFile nor its indexed file is among them", d.site.Get("yarn.log-aggregation.file-formats"))
 	}
 	compression, err := aggregated.ParseCompression(s.Compression)
 	if err != nil {
 		return nil, fmt.Errorf("yarn.nodemanager.log-aggregation.compression-type: %w", err)
 	}
 	c.uploader, err = logs.New(logs.Config{Node: d.node, User: d.User, Systems: d.systems, Layout: layout, Compression: compression, Group: s.RemoteGroup,
-		Policy: s.Policy, Parameters: s.PolicyParams, Roll: s.Roll, Keep: s.FilesPerApp, Cleanup: s.LocalCleanup, Threads: s.Threads,
+		Policy: s.Policy, Parameters: s.PolicyParams, Roll: s.Roll, Keep: s.FilesPerApp,
+		Indexed: logs.Indexed{MaxBytes: s.IndexedMaxBytes, Tries: s.IndexedRetries + 1, Pause: s.IndexedPause}, Cleanup: s.LocalCleanup, Threads: s.Threads,
 		Dirs: readable, Remove: remove, Report: c.report, Clock: clock.System(), Log: d.Log.With("logger", "logs")})
 	return c, err
 }

@@ -266,8 +266,8 @@ func TestLogsAreDeleted(t *testing.T) {
 	}
 }
 
-// With aggregation one file has the logs of all of an application's containers, and they are here no more. It is a TFile, also where
-// the list of formats begins with another one, as in CDP.
+// With aggregation one file has the logs of all of an application's containers, and they are here no more. It is in the first format of
+// the list, as in CDP.
 func TestAggregation(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "yarn.log-aggregation-enable", "true", "yarn.nodemanager.log-aggregation.compression-type", "gz", "yarn.log-aggregation.file-formats", "IFile,TFile",
@@ -298,7 +298,11 @@ func TestAggregation(t *testing.T) {
 // collected is what is found on the file system, by container and file.
 func (w *world) collected() map[string]string {
 	w.Helper()
-	site, err := conf.Load(conf.Options{Overrides: []conf.Override{{Name: "yarn.nodemanager.remote-app-log-dir", Value: w.site["yarn.nodemanager.remote-app-log-dir"]}}})
+	var set []conf.Override
+	for name, value := range w.site {
+		set = append(set, conf.Override{Name: name, Value: value})
+	}
+	site, err := conf.Load(conf.Options{Overrides: set})
 	if err != nil {
 		w.Fatal(err)
 	}

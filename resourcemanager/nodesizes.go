@@ -40,10 +40,8 @@ func (p *process) readSizes() (map[yarn.NodeID]engine.NodeSize, error) {
 		if len(out) == maxSizes {
 			return nil, fmt.Errorf("%s: %snodes: more than %d nodes", file, prefix, maxSizes)
 		}
-		out[id] = engine.NodeSize{Node: id, MemoryMB: int64(r.Int32(prefix+name+".memory", 8192, conf.NotBelow(0))), VCores: int64(r.Int32(prefix+name+".vcores", 8, conf.NotBelow(0)))}
-		if r.Int32(prefix+name+".overcommittimeout", -1, conf.NotBelow(-1)) >= 0 {
-			p.Log.Warn("overcommit timeouts are not built: containers beyond the new size of a node go on until they end", "file", file, "property", prefix+name+".overcommittimeout")
-		}
+		out[id] = engine.NodeSize{Node: id, MemoryMB: int64(r.Int32(prefix+name+".memory", 8192, conf.NotBelow(0))), VCores: int64(r.Int32(prefix+name+".vcores", 8, conf.NotBelow(0))),
+			Overcommit: engine.NewOvercommit(int64(r.Int32(prefix+name+".overcommittimeout", -1, conf.NotBelow(-1))))}
 	}
 	return out, r.Err()
 }

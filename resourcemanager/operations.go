@@ -68,13 +68,13 @@ func (t *term) Signal(ctx context.Context, c webgate.Caller, id yarn.ContainerID
 }
 
 // Resize implements access.Controller.
-func (t *term) Resize(ctx context.Context, c webgate.Caller, node yarn.NodeID, total yarn.Resource) error {
+func (t *term) Resize(ctx context.Context, c webgate.Caller, node yarn.NodeID, total yarn.Resource, overcommit int64) error {
 	const operation = "updateNodeResource"
 	who := identity(c)
 	var err error = answer.Errorf(answer.Forbidden, "User %s doesn't have permission to call '%s'", c.User, operation)
 	if t.rights.IsAdmin(who) {
 		_, err = t.ask(ctx, func(k engine.Ticket) engine.Command {
-			return engine.SetNodeResource{Ticket: k, Node: node, Total: total}
+			return engine.SetNodeResource{Ticket: k, Node: node, Total: total, Overcommit: engine.NewOvercommit(overcommit)}
 		})
 	}
 	t.Audit(who, operation, err)
@@ -91,10 +91,10 @@ func (d *Daemon) Signal(ctx context.Context, c webgate.Caller, id yarn.Container
 }
 
 // Resize implements access.Controller.
-func (d *Daemon) Resize(ctx context.Context, c webgate.Caller, node yarn.NodeID, total yarn.Resource) error {
+func (d *Daemon) Resize(ctx context.Context, c webgate.Caller, node yarn.NodeID, total yarn.Resource, overcommit int64) error {
 	t, err := d.current()
 	if err != nil {
 		return err
 	}
-	return t.Resize(ctx, c, node, total)
+	return t.Resize(ctx, c, node, total, overcommit)
 }

@@ -156,6 +156,10 @@ func (s *Scheduler) SetNodeTotal(n NodeRef, total yarn.Resource) { s.core.SetNod
 // SetMaxPriority changes what the priorities of applications are cut to from now on.
 func (s *Scheduler) SetMaxPriority(most int32) { s.core.SetMaxPriority(most) }
 
+// Overcommitted are containers whose end would leave the node with no less than nothing free, of the resources that the policy compares: those that
+// run no master first, then the newest. Those that have ended and are still there count as gone. None if the node has enough.
+func (s *Scheduler) Overcommitted(n NodeRef) []ContainerRef { return s.core.Overcommitted(n) }
+
 // ShrinkNode changes what a node offers until SetNodeTotal, as while it drains. Its size still counts for the largest container that may be asked
 // for: the node may be taken back, and a master that asks in the meantime would get less than it needs.
 func (s *Scheduler) ShrinkNode(n NodeRef, total yarn.Resource) { s.core.ShrinkNode(n, total) }

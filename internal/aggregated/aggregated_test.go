@@ -70,7 +70,7 @@ func write(t testing.TB, c Compression, containers []container) []byte {
 			t.Fatal(err)
 		}
 		for _, f := range k.files {
-			if err := w.File(f.name, int64(len(f.text)), strings.NewReader(f.text)); err != nil {
+			if err := w.File(File{Name: f.name, Size: int64(len(f.text))}, strings.NewReader(f.text)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -277,17 +277,17 @@ func TestFilesThatChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Container(idPrefix + "1")
-	if err := w.File("grew", 5, strings.NewReader("12345678")); err != nil {
+	if err := w.File(File{Name: "grew", Size: 5}, strings.NewReader("12345678")); err != nil {
 		t.Error(err)
 	}
 	var short *Short
-	if err := w.File("shrank", 5, strings.NewReader("123")); !errors.As(err, &short) || short.Missing != 2 || short.Err != nil {
+	if err := w.File(File{Name: "shrank", Size: 5}, strings.NewReader("123")); !errors.As(err, &short) || short.Missing != 2 || short.Err != nil {
 		t.Errorf("%v", err)
 	}
-	if err := w.File("broke", 100_000, io.MultiReader(strings.NewReader("123"), broken{})); !errors.As(err, &short) || short.Missing != 99_997 || !errors.Is(err, errBroken) {
+	if err := w.File(File{Name: "broke", Size: 100_000}, io.MultiReader(strings.NewReader("123"), broken{})); !errors.As(err, &short) || short.Missing != 99_997 || !errors.Is(err, errBroken) {
 		t.Errorf("%v", err)
 	}
-	w.File("after", 2, strings.NewReader("ok"))
+	w.File(File{Name: "after", Size: 2}, strings.NewReader("ok"))
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -310,21 +310,21 @@ func TestWritingFails(t *testing.T) {
 	w, err := NewWriter(broken{}, Uncompressed, "alice", nil)
 	if err == nil {
 		w.Container(idPrefix + "1")
-		err = w.File("f", 1<<20, strings.NewReader(""))
+		err = w.File(File{Name: "f", Size: 1 << 20}, strings.NewReader(""))
 	}
 	if !errors.Is(err, errBroken) || !errors.Is(w.Close(), errBroken) {
 		t.Error(err)
 	}
 	for what, fails := range map[string]func(w *Writer) error{
 		"reserved": func(w *Writer) error { return w.Container("VERSION") },
-		"outside":  func(w *Writer) error { return w.File("f", 0, strings.NewReader("")) },
+		"outside":  func(w *Writer) error { return w.File(File{Name: "f", Size: 0}, strings.NewReader("")) },
 		"negative": func(w *Writer) error {
 			w.Container("c")
-			return w.File("f", -1, strings.NewReader(""))
+			return w.File(File{Name: "f", Size: -1}, strings.NewReader(""))
 		},
 		"long": func(w *Writer) error {
 			w.Container("c")
-			return w.File(strings.Repeat("x", 70_000), 0, strings.NewReader(""))
+			return w.File(File{Name: strings.Repeat("x", 70_000)}, strings.NewReader(""))
 		},
 		"closed": func(w *Writer) error {
 			w.Close()

@@ -38,12 +38,21 @@ type indexed struct {
 	compression Compression
 	owner, node string
 	acls        []ACL
-	containers  []indexedContainer
-	files       []indexedFile // of the container at hand that are still to come
-	body        io.Reader     // of the log file at hand
-	left        int64         // of it, to be read
+	rounds      []indexedRound
+	bytes       int64              // of the index
+	containers  []indexedContainer // those of all rounds that are still to come
+	files       []indexedFile      // of the container at hand that are still to come
+	body        io.Reader          // of the log file at hand
+	left        int64              // of it, to be read
 	err         error
 	visited     int // values of the index, each as often as it is referenced
+}
+
+// indexedRound is what was collected at one time.
+type indexedRound struct {
+	file       string // the node's name in it
+	at         int64  // milliseconds since 1970
+	containers []indexedContainer
 }
 
 type indexedContainer struct {
@@ -84,7 +93,7 @@ func openIndexed(file io.ReadSeeker, size int64, app yarn.ApplicationID) (*index
 	if err != nil {
 		return nil, fmt.Errorf("its index: %w", err)
 	}
-	r := &indexed{file: file, size: size}
+	r := &indexed{file: file, size: size, bytes: length}
 	if err := r.readIndex(root); err != nil {
 		return nil, fmt.Errorf("its index: %w", err)
 	}
@@ -170,7 +179,13 @@ func (r *indexed) readRound(v any) error {
 	if err := r.visit(1 + len(all)); err != nil {
 		return err
 	}
-	first := len(r.containers)
+	var of indexedRound
+	if of.file, err = round.text("remoteNodeLogFileName"); err != nil {
+		return err
+	}
+	if of.at, err = round.number("uploadTimeStamp"); err != nil {
+		return err
+	}
 	for pair := range slices.Chunk(all, 2) {
 		id, ok := pair[0].(string)
 		if !ok {
@@ -188,9 +203,10 @@ func (r *indexed) readRound(v any) error {
 			}
 			c.files = append(c.files, one)
 		}
-		r.containers = append(r.containers, c)
+		of.containers = append(of.containers, c)
 	}
-	slices.SortFunc(r.containers[first:], func(a, b indexedContainer) int { return strings.Compare(a.id, b.id) })
+	r.rounds = append(r.rounds, of)
+	r.containers = append(r.containers, slices.SortedFunc(slices.Values(of.containers), func(a, b indexedContainer) int { return strings.Compare(a.id, b.id) })...)
 	return nil
 }
 

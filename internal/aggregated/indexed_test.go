@@ -200,7 +200,7 @@ func TestReferencesAreCounted(t *testing.T) {
 	file := object("file", map[string]any{"fileName": "stdout", "fileSize": int64(1), "fileCompressedSize": int64(1), "lastModifiedTime": int64(1), "startIndex": int64(1)})
 	read := func(rounds, containers, files int) (int, error) {
 		list := object("java.util.ArrayList", nil, slices.Repeat([]any{file}, files)...)
-		round := object("round", map[string]any{"logMetas": object("java.util.HashMap", nil, slices.Repeat([]any{"c", list}, containers)...)})
+		round := object("round", map[string]any{"uploadTimeStamp": int64(1), "logMetas": object("java.util.HashMap", nil, slices.Repeat([]any{"c", list}, containers)...)})
 		r := &indexed{size: 100}
 		err := r.readIndex(object("index", map[string]any{"version": int64(version), "compressName": "none",
 			"logMetas": object("java.util.ArrayList", nil, slices.Repeat([]any{round}, rounds)...)}))

@@ -16,14 +16,14 @@ const Unfinished = ".tmp"
 // buckets is over how many directories the applications of a user are spread.
 const buckets = 10_000
 
-// tfileClass ends the name of the class that writes what this package writes.
+// tfileClass ends the name of the class that writes TFiles.
 const tfileClass = ".LogAggregationTFileController"
 
 // Layout is one place where aggregated logs are kept, all in one format.
 type Layout struct {
 	Format  string         // a name in yarn.log-aggregation.file-formats
-	TFile   bool           // the format that is written here
-	Indexed bool           // the format that is only read here; others are known only by name
+	TFile   bool           // Hadoop's first format
+	Indexed bool           // its second; others are known only by name
 	Root    filesystem.URL // yarn.nodemanager.remote-app-log-dir
 	Suffix  string         // of the directory below each user's: "logs-tfile"
 	Older   bool           // look where Hadoop put logs before 3.3, too
@@ -50,9 +50,9 @@ func ReadLayouts(property func(name string) string) ([]Layout, error) {
 	return out, nil
 }
 
-// Writable is the first layout in the format that is written here; false if there is none.
+// Writable is the first layout in a format that is known here; false if there is none.
 func Writable(list []Layout) (Layout, bool) {
-	if i := slices.IndexFunc(list, func(l Layout) bool { return l.TFile }); i >= 0 {
+	if i := slices.IndexFunc(list, func(l Layout) bool { return l.TFile || l.Indexed }); i >= 0 {
 		return list[i], true
 	}
 	return Layout{}, false

@@ -246,7 +246,8 @@ func (w *Writer) finish(p *packer) region {
 // File writes a log file of the container at hand: its size, and then exactly
 // that many bytes of content, even if there are more by now. If there are less,
 // or reading fails, the error is a *Short, and the Writer goes on.
-func (w *Writer) File(name string, size int64, content io.Reader) error {
+func (w *Writer) File(f File, content io.Reader) error {
+	name, size := f.Name, f.Size
 	if !w.inRecord {
 		w.fail(errors.New("a log file outside of a container"))
 	}

@@ -39,6 +39,13 @@ type FileSystem interface {
 	Close() error
 }
 
+// Appender is a FileSystem whose files can be continued.
+type Appender interface {
+	// Append writes at the end of a file that there is, and follows no symbolic link. As with Create, Close says whether all was written.
+	// On the local file system a checksum that Java keeps beside the file is removed, because it holds no longer.
+	Append(path string) (io.WriteCloser, error)
+}
+
 // BelowRemover is a FileSystem with symbolic links, which others may make while it is used.
 type BelowRemover interface {
 	// RemoveBelow removes the file or tree at the end of names, each a name in the directory before it, and follows

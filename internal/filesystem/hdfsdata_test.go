@@ -7,7 +7,9 @@ import (
 	"errors"
 	"io"
 	"net"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
@@ -200,6 +202,51 @@ func TestHDFSEncrypted(t *testing.T) {
 		t.Error(err)
 	}
 	if err := write(t, f, "/y", "content", 0o640, false); !errors.Is(err, errEncrypted) {
+		t.Error(err)
+	}
+}
+
+// What is appended comes after what is there, in the middle of a block and of its chunks of checksums.
+func TestHDFSAppends(t *testing.T) {
+	old := bytes.Repeat([]byte("abc"), 300)
+	more := bytes.Repeat([]byte("0123456789"), 20_000)
+	d := &datanode{bytes: slices.Clone(old)}
+	host, port := d.listen(t)
+	status := fileStatus(isFile, "", len(old), 0o640)
+	status = append(status, message(10, 1, 11, 1<<27)...) // replication, size of blocks
+	n := &namenode{t: t, methods: map[string]func() []byte{
+		"getFileInfo":            success(message(1, status)),
+		"getServerDefaults":      success(serverDefaults),
+		"append":                 success(message(1, locatedBlock(host, port, len(old)), 2, status)),
+		"updateBlockForPipeline": success(message(1, locatedBlock(host, port, len(old)))),
+		"updatePipeline":         success(nil),
+		"complete":               success(message(1, 1)),
+	}}
+	f := connect(t, Config{}, "hdfs://"+n.listen())
+	w, err := f.(Appender).Append("/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := w.Write(more); n != len(more) || err != nil {
+		t.Fatal(n, err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !bytes.Equal(d.bytes, append(old, more...)) {
+		t.Errorf("%d bytes of %d", len(d.bytes), len(old)+len(more))
+	}
+}
+
+func TestHDFSAppendFails(t *testing.T) {
+	n := &namenode{t: t, methods: map[string]func() []byte{
+		"getFileInfo": success(message(1, fileStatus(isFile, "", 5, 0o640))),
+		"append":      refusal("org.apache.hadoop.hdfs.protocol.AlreadyBeingCreatedException", "another client writes to /x"),
+	}}
+	f := connect(t, Config{}, "hdfs://"+n.listen())
+	if _, err := f.(Appender).Append("/x"); err == nil || !strings.Contains(err.Error(), "another client writes") || !strings.Contains(err.Error(), "append hdfs://") {
 		t.Error(err)
 	}
 }

@@ -91,6 +91,19 @@ func (h *hadoop) Create(file string, mode fs.FileMode, overwrite bool) (io.Write
 	return &hdfsWriter{f: f, h: h, path: file}, nil
 }
 
+// Append implements Appender.
+func (h *hadoop) Append(file string) (io.WriteCloser, error) {
+	var f *hdfs.FileWriter
+	err := h.do("append", file, func() (err error) {
+		f, err = h.client.Append(file)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &hdfsWriter{f: f, h: h, path: file}, nil
+}
+
 type hdfsWriter struct {
 	f      *hdfs.FileWriter
 	h      *hadoop

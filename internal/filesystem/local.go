@@ -198,6 +198,26 @@ func (l *local) Create(file string, mode fs.FileMode, overwrite bool) (io.WriteC
 	return &localFile{f, l, file}, nil
 }
 
+// Append implements Appender.
+func (l *local) Append(file string) (io.WriteCloser, error) {
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, l.fail("append", file, err)
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("it is not a regular file")
+	}
+	if err == nil {
+		err = os.RemoveAll(filepath.Join(filepath.Dir(file), "."+filepath.Base(file)+".crc"))
+	}
+	if err != nil {
+		f.Close()
+		return nil, l.fail("append", file, err)
+	}
+	return &localFile{f, l, file}, nil
+}
+
 func (l *local) MkdirAll(dir string, mode fs.FileMode) error {
 	return mkdirAll(dir, func(dir string) error {
 		err := os.Mkdir(dir, mode.Perm())

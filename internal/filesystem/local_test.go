@@ -228,3 +228,46 @@ func TestLocalOwners(t *testing.T) {
 	}
 	all.Wait()
 }
+
+func TestLocalAppend(t *testing.T) {
+	dir := t.TempDir()
+	l := newLocal(t.Context(), URL{Scheme: "file"})
+	defer l.Close()
+	write := func(file string) error {
+		w, err := l.Append(file)
+		if err != nil {
+			return err
+		}
+		_, err = w.Write([]byte("more"))
+		return errors.Join(err, w.Close())
+	}
+	if err := write(dir + "/f"); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+	for name, text := range map[string]string{"f": "some ", ".f.crc": "of Java", ".g.crc": "of another"} {
+		if err := os.WriteFile(dir+"/"+name, []byte(text), 0o640); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := write(dir + "/f"); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(dir + "/f"); err != nil || string(b) != "some more" {
+		t.Errorf("%q %v", b, err)
+	}
+	if _, err := os.Stat(dir + "/.f.crc"); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("Java's checksum is still there")
+	}
+	if _, err := os.Stat(dir + "/.g.crc"); err != nil {
+		t.Error(err)
+	}
+	if err := os.Symlink(dir+"/f", dir+"/link"); err != nil {
+		t.Fatal(err)
+	}
+	if err := write(dir + "/link"); err == nil {
+		t.Error("a link was followed")
+	}
+	if err := write(dir); err == nil {
+		t.Error("a directory was appended to")
+	}
+}

@@ -23,16 +23,24 @@ type batch struct {
 	ctx   context.Context
 	final bool
 
-	files  filesystem.FileSystem // nil until there is something to write
-	dir    filesystem.URL
-	out    io.WriteCloser // nil unless open
-	begun  bool           // the unfinished file is there
-	writer *aggregated.Writer
-	inside yarn.ContainerID // whose record is being written
-	took   []took
+	files    filesystem.FileSystem // nil until there is something to write
+	dir      filesystem.URL
+	out      io.WriteCloser // nil unless open
+	begun    bool           // the unfinished file is there
+	appended bool           // to a file that has other rounds
+	writer   writer
+	inside   yarn.ContainerID // whose record is being written
+	took     []took
 
 	missed  error // why the first log was not collected that should have been
 	missing int   // how many there are
+}
+
+// writer is an aggregated.Writer, or an aggregated.IndexedWriter.
+type writer interface {
+	Container(id string) error
+	File(f aggregated.File, content io.Reader) error
+	Close() error
 }
 
 // took is a log file that was collected.
@@ -112,7 +120,7 @@ func (b *batch) file(dir *os.Root, logDir string, c Container, name string) erro
 	if err := b.begin(c); err != nil {
 		return err
 	}
-	err = b.writer.File(name, info.Size(), file)
+	err = b.writer.File(aggregated.File{Name: name, Size: info.Size(), Modified: info.ModTime().UnixMilli()}, file)
 	var short *aggregated.Short
 	switch {
 	case errors.As(err, &short) && short.Err != nil:
@@ -129,7 +137,7 @@ func (b *batch) file(dir *os.Root, logDir string, c Container, name string) erro
 // node is the name of the finished file.
 func (b *batch) node() string {
 	u := b.a.u
-	if u.cfg.Roll > 0 {
+	if u.cfg.Roll > 0 && u.cfg.Layout.TFile || b.rolls() {
 		return aggregated.RolledName(u.cfg.Node, u.cfg.Clock.Now().Wall)
 	}
 	return aggregated.NodeName(u.cfg.Node)
@@ -157,11 +165,20 @@ func (b *batch) create() (err error) {
 	if b.files, b.dir, err = b.a.connect(b.ctx); err != nil {
 		return err
 	}
-	if b.out, err = b.files.Create(b.unfinished(), fileMode, true); err != nil {
+	if b.a.u.cfg.Layout.Indexed {
+		return b.createIndexed()
+	}
+	if err := b.createUnfinished(); err != nil {
 		return err
 	}
-	b.begun = true
 	b.writer, err = aggregated.NewWriter(b.out, b.a.u.cfg.Compression, b.a.User, b.a.acls())
+	return err
+}
+
+func (b *batch) createUnfinished() (err error) {
+	if b.out, err = b.files.Create(b.unfinished(), fileMode, true); err == nil {
+		b.begun = true
+	}
 	return err
 }
 
@@ -173,7 +190,10 @@ func (b *batch) finish() error {
 	if err != nil {
 		return err
 	}
-	if b.a.u.cfg.Roll > 0 && b.a.wishes.rolls() {
+	if b.appended {
+		return b.endRound()
+	}
+	if b.rolls() && b.a.u.cfg.Layout.TFile {
 		if err := dropOldest(b.files, b.dir, aggregated.NodeName(b.a.u.cfg.Node), b.a.u.cfg.Keep); err != nil {
 			b.a.u.cfg.Log.Warn("old collections of logs stay", "application", b.a.ID, "error", err)
 		}

@@ -41,6 +41,7 @@ type rig struct {
 	dirs    []string
 	root    string // of the aggregated logs
 	cfg     Config
+	layouts []aggregated.Layout // TFile, IFile
 	clock   *clock.Manual
 	reports []string
 	log     bytes.Buffer
@@ -56,11 +57,12 @@ func newRig(t *testing.T, change ...func(*Config)) *rig {
 	systems, err := filesystem.New(filesystem.Config{})
 	r.must(err)
 	layouts, err := aggregated.ReadLayouts(func(name string) string {
-		return map[string]string{"yarn.log-aggregation.file-formats": "TFile", "yarn.nodemanager.remote-app-log-dir": r.root, "yarn.nodemanager.remote-app-log-dir-suffix": "logs",
+		return map[string]string{"yarn.log-aggregation.file-formats": "TFile,IFile", "yarn.log-aggregation.file-controller.IFile.class": "x.LogAggregationIndexedFileController", "yarn.nodemanager.remote-app-log-dir": r.root, "yarn.nodemanager.remote-app-log-dir-suffix": "logs",
 			"yarn.log-aggregation.file-controller.TFile.class": "x.LogAggregationTFileController"}[name]
 	})
 	r.must(err)
-	r.cfg = Config{Node: yarn.NodeID{Host: "node1", Port: 45454}, User: "yarn", Systems: systems, Layout: layouts[0], Policy: "all", Keep: 3, Cleanup: true, Threads: 2,
+	r.layouts = layouts
+	r.cfg = Config{Node: yarn.NodeID{Host: "node1", Port: 45454}, User: "yarn", Systems: systems, Layout: layouts[0], Indexed: Indexed{MaxBytes: 1 << 20, Tries: 1}, Policy: "all", Keep: 3, Cleanup: true, Threads: 2,
 		Dirs: func() []string { return r.dirs }, Clock: r.clock, Log: slog.New(slog.NewTextHandler(&r.log, nil)),
 		Remove: func(paths ...string) {
 			for _, p := range paths {
@@ -492,7 +494,7 @@ func TestDeleter(t *testing.T) {
 
 func TestBadConfigurations(t *testing.T) {
 	for property, spoil := range map[string]func(*Config){
-		"yarn.log-aggregation.file-formats":                 func(c *Config) { c.Layout.TFile = false },
+		"yarn.log-aggregation.file-formats":                 func(c *Config) { c.Layout = aggregated.Layout{Format: "Other"} },
 		"yarn.nodemanager.log-aggregation.compression-type": func(c *Config) { c.Compression = "lzo" },
 		"yarn.nodemanager.log-aggregation.policy.class":     func(c *Config) { c.Policy = "x.MyPolicy" },
 	} {

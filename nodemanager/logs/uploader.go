@@ -22,13 +22,14 @@ type Config struct {
 	Node        yarn.NodeID
 	User        string // of the daemon, who creates the directory of all logs
 	Systems     *filesystem.Systems
-	Layout      aggregated.Layout // the first of aggregated.ReadLayouts
+	Layout      aggregated.Layout // aggregated.Writable
 	Compression aggregated.Compression
-	Group       string          // of the directory of all logs, "" for the default (yarn.nodemanager.remote-app-log-dir.groupname)
-	Policy      string          // a word of conf.NodeLogs.Policy; applications may ask for another
-	Parameters  string          // of it
-	Roll        time.Duration   // between collections of an application that runs; 0 for one at its end
-	Keep        int             // collections of one application (yarn.nodemanager.log-aggregation.num-log-files-per-app)
+	Group       string        // of the directory of all logs, "" for the default (yarn.nodemanager.remote-app-log-dir.groupname)
+	Policy      string        // a word of conf.NodeLogs.Policy; applications may ask for another
+	Parameters  string        // of it
+	Roll        time.Duration // between collections of an application that runs; 0 for one at its end
+	Keep        int           // collections of one application, unless the format is indexed (yarn.nodemanager.log-aggregation.num-log-files-per-app)
+	Indexed     Indexed
 	Cleanup     bool            // what was collected is deleted here (yarn.log-aggregation.enable-local-cleanup)
 	Threads     int             // collections at a time
 	Dirs        func() []string // the log directories that can be read now
@@ -55,10 +56,11 @@ type Uploader struct {
 
 // New checks the configuration; it connects to nothing.
 func New(cfg Config) (*Uploader, error) {
-	if !cfg.Layout.TFile {
-		return nil, fmt.Errorf("yarn.log-aggregation.file-formats: %s is not written here, only TFile is", cfg.Layout.Format)
+	if !cfg.Layout.TFile && !cfg.Layout.Indexed {
+		return nil, fmt.Errorf("yarn.log-aggregation.file-formats: %s is neither Hadoop's TFile nor its indexed file", cfg.Layout.Format)
 	}
-	if _, err := aggregated.ParseCompression(string(cfg.Compression)); err != nil {
+	var err error
+	if cfg.Compression, err = aggregated.ParseCompression(string(cfg.Compression)); err != nil {
 		return nil, fmt.Errorf("yarn.nodemanager.log-aggregation.compression-type: %w", err)
 	}
 	if _, err := findPolicy(cfg.Policy, ""); err != nil {

@@ -287,20 +287,24 @@ func (e *Engine) setNodeResource(c SetNodeResource) {
 		e.fail(c.Ticket, refuse(Failed, "Resource update get failed on all nodes due to change resource on an unrecognized node: %s", c.Node))
 		return
 	}
-	e.resize(n, c.Total)
+	e.resize(n, c.Total, c.Overcommit)
 	e.reply(c.Ticket, nil)
 }
 
-func (e *Engine) resize(n *node, total yarn.Resource) {
+func (e *Engine) resize(n *node, total yarn.Resource, o Overcommit) {
 	if n.drain != nil {
 		n.drain.capacity = total // takes effect when the node is taken back
 		return
 	}
+	before := n.total
 	n.total, n.resized = total, true
 	if n.ref != scheduler.NoNode { // one that is unhealthy offers it when it has recovered
 		e.sched.SetNodeTotal(n.ref, total)
 		e.infos = nil
 		e.sweepDue = true
+	}
+	if total != before {
+		e.followOvercommit(n, o)
 	}
 	e.touchNode(n)
 }
@@ -309,6 +313,7 @@ func (e *Engine) resize(n *node, total yarn.Resource) {
 type NodeSize struct {
 	Node             yarn.NodeID
 	MemoryMB, VCores int64
+	Overcommit       Overcommit
 }
 
 // Of is the resource of a node that had another size.
@@ -324,7 +329,7 @@ func (e *Engine) setNodeResources(c SetNodeResources) {
 			if n.drain != nil {
 				before = n.drain.capacity
 			}
-			e.resize(n, s.Of(before))
+			e.resize(n, s.Of(before), s.Overcommit)
 		}
 	}
 	e.reply(c.Ticket, nil)

@@ -272,9 +272,10 @@ type (
 
 	// SetNodeResource changes what a node offers.
 	SetNodeResource struct {
-		Ticket Ticket
-		Node   yarn.NodeID
-		Total  yarn.Resource
+		Ticket     Ticket
+		Node       yarn.NodeID
+		Total      yarn.Resource
+		Overcommit Overcommit
 	}
 
 	// SetNodeResources changes memory and vcores of nodes; those that are not there are passed over.

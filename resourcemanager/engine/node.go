@@ -46,16 +46,17 @@ type node struct {
 	apps         map[yarn.ApplicationID]bool // that may have something here
 
 	// What the next answer to a heartbeat brings.
-	cleanup   []yarn.ContainerID
-	cleanApps []yarn.ApplicationID
-	remove    []yarn.ContainerID
-	signals   []SignalContainer
-	updates   updates
-	resized   bool
-	dirty     bool
-	published bool       // readers may know it
-	told      uint64     // the last answer to a master that spoke of the node
-	seen      *view.Node // as of the last touch; nil when it must be made anew
+	cleanup    []yarn.ContainerID
+	cleanApps  []yarn.ApplicationID
+	remove     []yarn.ContainerID
+	signals    []SignalContainer
+	updates    updates
+	resized    bool
+	overcommit overcommit
+	dirty      bool
+	published  bool       // readers may know it
+	told       uint64     // the last answer to a master that spoke of the node
+	seen       *view.Node // as of the last touch; nil when it must be made anew
 }
 
 const nodeLostState = yarn.NodeLost
@@ -302,6 +303,7 @@ func (e *Engine) heartbeat(c *Heartbeat) {
 		for _, id := range c.KeepAlive {
 			e.reportedApp(n, id)
 		}
+		e.endOvercommitted(n)
 		if n.state == yarn.NodeRunning {
 			e.offer(n)
 		}

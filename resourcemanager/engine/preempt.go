@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"slices"
+
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/yarn"
@@ -72,6 +74,14 @@ func (e *Engine) underNotice(a *application) []yarn.ContainerID {
 	for _, ref := range e.preempted {
 		if c := e.containerAt(ref); c == nil || !c.withheld {
 			ids = append(ids, e.sched.Container(ref).ID)
+		}
+	}
+	if a.onNodes != nil { // for what nodes have no room for any more
+		a.noticed = slices.DeleteFunc(a.noticed, func(c *container) bool { return c.state.Final() })
+		for _, c := range a.noticed {
+			if !c.withheld && !slices.Contains(ids, c.id) {
+				ids = append(ids, c.id)
+			}
 		}
 	}
 	return ids
@@ -202,7 +212,7 @@ func (e *Engine) notice(t *scheduler.Taking) {
 
 // negotiable is the containers of the application that have had notice and of which no master knows.
 func (e *Engine) negotiable(a *application) (n Negotiable) {
-	if a.onNodes == nil || len(a.noticed) == 0 {
+	if e.set.Fair || a.onNodes == nil || len(a.noticed) == 0 {
 		return n
 	}
 	var sum yarn.Resource

@@ -65,6 +65,12 @@ func (s *script) allocated(v *AllocateReply) []string {
 		}
 		text += fmt.Sprintf(" or %d of %s", n.Count, shortSize(n.Size))
 	}
+	if len(v.Preempt) > 0 {
+		text += ", loses"
+		for _, id := range v.Preempt {
+			text += " " + shortContainer(id)
+		}
+	}
 	out := []string{text + grants(", granted", v.Granted) + grants(", late", v.Previous)}
 	for _, c := range v.Completed {
 		out = append(out, fmt.Sprintf("  %s completed, exit %d", shortContainer(c.ID), c.ExitStatus))

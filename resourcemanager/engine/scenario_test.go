@@ -217,7 +217,11 @@ func (s *script) command(word string, args []string) Command {
 	case "undo":
 		return UndrainNodes{Ticket: t, Nodes: orderedNames(args)}
 	case "resize":
-		return SetNodeResource{Ticket: t, Node: nodeID(args[0]), Total: s.size(args[1])}
+		c := SetNodeResource{Ticket: t, Node: nodeID(args[0]), Total: s.size(args[1])}
+		if after := s.opts["overcommit"]; after != "" {
+			c.Overcommit = NewOvercommit(int64(s.number(after)))
+		}
+		return c
 	case "add-labels": // add-labels gpu ssd:shared
 		c := AddLabels{Ticket: t}
 		for _, a := range args {
@@ -277,6 +281,8 @@ func (s *script) command(word string, args []string) Command {
 		return Sweep{}
 	case "monitor":
 		return MonitorQueues{}
+	case "update":
+		return UpdateShares{}
 	case "preemptions": // preemptions [app=a1] [queue=root.x]
 		c := Preemptions{Ticket: t, Queue: s.opts["queue"], Most: 10}
 		if a := s.opts["app"]; a != "" {

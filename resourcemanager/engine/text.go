@@ -273,7 +273,7 @@ func (w *masterWaits) text() string {
 func waitingInFair(w *masterWaits) string {
 	got, why := &w.got, ""
 	switch got.Why.Code {
-	case fit.RunningApps, fit.HeldBack:
+	case fit.RunningApps:
 		why = "The queue \"" + got.Why.Subject + "\" has reached the maximum limit of runnable applications."
 	case fit.UserRunningApps:
 		why = "The user \"" + got.Why.Subject + "\" has reached the maximum limit of runnable applications."

@@ -33,9 +33,6 @@ const (
 // whys has a sentence for each reason.
 var whys = map[yarn.Code]func(w *waiting) string{
 	fit.NothingAsked: func(*waiting) string { return "nothing is asked for" },
-	fit.NotActivated: func(w *waiting) string {
-		return "the queue " + w.Subject + " has room for ApplicationMasters, but has not considered this one yet; it does so at its next change"
-	},
 	fit.AMLimit: func(w *waiting) string {
 		return "the queue allows " + w.amount(w.Limit) + " for ApplicationMasters: " + w.used() + " used, " + w.amount(w.master) + " more asked"
 	},
@@ -44,9 +41,6 @@ var whys = map[yarn.Code]func(w *waiting) string{
 	},
 	fit.ParallelApps: func(w *waiting) string {
 		return fmt.Sprintf("%s may run %s at a time: %d running", w.whose(), plural(w.Max, "application", "applications"), w.Count-1)
-	},
-	fit.HeldBack: func(w *waiting) string {
-		return "the limit on running applications was reached when it came; it starts when another application that counts in the queue " + w.Subject + " ends"
 	},
 	fit.QueueLimit:  atMost,
 	fit.ParentLimit: atMost,

@@ -24,8 +24,6 @@ var whyCases = []struct {
 	want string
 }{
 	{yarn.Reason{Code: fit.NothingAsked}, "nothing is asked for"},
-	{yarn.Reason{Code: fit.NotActivated, Subject: "root.default", Key: "a.key"},
-		"the queue root.default has room for ApplicationMasters, but has not considered this one yet; it does so at its next change; a.key"},
 	{yarn.Reason{Code: fit.AMLimit, Subject: "root.default", Needed: mb(1536), Limit: mb(768), Key: "yarn.scheduler.capacity.root.default.maximum-am-resource-percent"},
 		"the queue allows 768 MB for ApplicationMasters: 768 MB used, 768 MB more asked; yarn.scheduler.capacity.root.default.maximum-am-resource-percent"},
 	{yarn.Reason{Code: fit.UserAMLimit, Subject: "root.default", Detail: "ann", Needed: mb(1024), Limit: mb(512), Key: "a.key, b.key and c.key"},
@@ -34,8 +32,6 @@ var whyCases = []struct {
 		"the queue root.default may run 1 application at a time: 1 running; yarn.scheduler.capacity.root.default.max-parallel-apps"},
 	{yarn.Reason{Code: fit.ParallelApps, Subject: "root", Count: 4, Max: 3, Key: "yarn.scheduler.capacity.user.root.max-parallel-apps"},
 		"user root may run 3 applications at a time: 3 running; yarn.scheduler.capacity.user.root.max-parallel-apps"},
-	{yarn.Reason{Code: fit.HeldBack, Subject: "root.default", Key: "a.key"},
-		"the limit on running applications was reached when it came; it starts when another application that counts in the queue root.default ends; a.key"},
 	{yarn.Reason{Code: fit.QueueLimit, Subject: "root.default", Needed: mb(4096), Limit: mb(4000), Key: "a.key"},
 		"the queue root.default may use 4000 MB at most: 4096 MB used or asked; a.key"},
 	{yarn.Reason{Code: fit.ParentLimit, Subject: "root.prod", Needed: mb(4096), Limit: mb(4000), Key: "a.key"},

@@ -85,10 +85,7 @@ func (s *Scheduler) outsideWalks(a *app) yarn.Reason {
 	case s.Books.Count == 0:
 		return yarn.Reason{Code: fit.NoNodes}
 	case !a.active:
-		if why := s.masterRefusal(a); !why.OK() {
-			return why
-		}
-		return yarn.Reason{Code: fit.NotActivated, Subject: a.queue.Path, Key: settingOf(a.queue, s.Books.Partition(a.wait.Part).Name, masterShare)}
+		return s.masterRefusal(a) // OK where none refuses it, which is only while the nodes have nothing
 	}
 	return yarn.Reason{}
 }
@@ -110,9 +107,6 @@ func (s *Scheduler) parallelReason(a *app) yarn.Reason {
 		if n := runnableApps(q); n >= q.Conf.MaxParallel {
 			return yarn.Reason{Code: fit.ParallelApps, Subject: q.Path, Count: int64(n) + 1, Max: int64(q.Conf.MaxParallel), Key: settingOf(q, "", parallelApps)}
 		}
-	}
-	if s.mayRun(a) {
-		return yarn.Reason{Code: fit.HeldBack, Subject: a.queue.Path, Key: settingOf(a.queue, "", parallelApps)}
 	}
 	return yarn.Reason{Code: fit.ParallelApps, Subject: a.User, Count: int64(s.userRunnable[a.User]) + 1, Max: int64(s.cfg.UserParallel(a.User)),
 		Key: userParallel(a.User)}
@@ -143,7 +137,11 @@ func (s *Scheduler) explainNode(a *app, only *demand.Want, ref NodeRef, out *rea
 			}
 			break
 		}
-		r.noteNode(fit.NodeFull, 0, &size, &free)
+		if !s.Calc.FitsIn(&size, &n.Total) {
+			r.noteNode(fit.NodeTooSmall, 0, &size, &n.Total)
+		} else {
+			r.noteNode(fit.NodeFull, 0, &size, &free)
+		}
 	}
 	if r.why.tell(out); len(r.why.noted) > 0 {
 		return false

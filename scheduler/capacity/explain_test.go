@@ -65,12 +65,10 @@ func (p *play) knowsWhy(a *app, given map[yarn.Code]int) {
 func (p *play) untrue(a *app, why yarn.Reason) string {
 	s := p.quick
 	switch why.Code {
-	case fit.AMLimit, fit.UserAMLimit, fit.NotActivated:
+	case fit.AMLimit, fit.UserAMLimit:
 		return sayIf(a.active || !refused(s, a), "masters have room for it")
 	case fit.ParallelApps:
 		return sayIf(a.runnable || why.Count <= why.Max, "no limit on parallel applications is reached")
-	case fit.HeldBack:
-		return sayIf(a.runnable || !s.mayRun(a), "it is not held back")
 	case fit.QueueRemoved:
 		return sayIf(s.tree.ByPath(a.queue.Path) == a.queue, "its queue is in the tree")
 	case fit.NoNodes:

@@ -31,8 +31,6 @@ func (s *Scheduler) Remedy(ref AppRef, why yarn.Reason) core.Remedy {
 		r := s.LackOf(why)
 		r.Settings, r.Holders = s.moreForUsersMasters(a, why), s.masters(a, a.User)
 		return r
-	case fit.NotActivated, fit.HeldBack:
-		return core.Remedy{Act: core.Act{Do: core.Refresh}}
 	case fit.ParallelApps:
 		return s.moreParallel(a, why)
 	case fit.QueueLimit, fit.ParentLimit, fit.Headroom:

@@ -1,7 +1,9 @@
 package core
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/yarn"
@@ -80,6 +82,41 @@ func (s *Core) resize(ref NodeRef, total resource, set func(NodeRef, resource)) 
 		s.End(n.Reserved, cluster.NodeGone)
 	}
 	s.nodesChanged()
+}
+
+// Overcommitted are containers that would have to end; see the facade. Opportunistic ones take no room in the books.
+func (s *Core) Overcommitted(ref NodeRef) []ContainerRef {
+	free, none := s.Books.Node(ref).Free(), resource{}
+	if s.Calc.FitsIn(&none, &free) {
+		return nil
+	}
+	var all []ContainerRef
+	for _, c := range s.Books.OnNode(ref, math.MaxInt) {
+		switch b := s.Books.Container(c); {
+		case b.Execution == yarn.Opportunistic || b.Reserved:
+		case !b.Live:
+			free = free.Add(b.Resource)
+		case b.Update == (yarn.ContainerID{}):
+			all = append(all, c)
+		}
+	}
+	slices.SortFunc(all, func(x, y ContainerRef) int {
+		a, b := s.Books.Container(x), s.Books.Container(y)
+		if a.AM != b.AM {
+			if a.AM {
+				return 1
+			}
+			return -1
+		}
+		return cmp.Or(cmp.Compare(b.CreatedWall, a.CreatedWall), b.ID.Compare(a.ID))
+	})
+	for i, c := range all {
+		if s.Calc.FitsIn(&none, &free) {
+			return all[:i]
+		}
+		free = free.Add(s.Books.Container(c).Resource)
+	}
+	return all
 }
 
 // ShrinkNode changes what a node offers for the time being; see the facade.

@@ -50,10 +50,7 @@ func (s *Scheduler) onAllNodes(a *app) yarn.Reason {
 	case !a.Running || a.runnable && len(a.Wants.Keys()) == 0:
 		return yarn.Reason{Code: fit.NothingAsked}
 	case !a.runnable:
-		if why := s.mayRun(a.queue, a.User, nil); !why.OK() {
-			return why
-		}
-		return yarn.Reason{Code: fit.HeldBack, Subject: a.queue.Path, Key: keyMaxApps}
+		return s.mayRun(a.queue, a.User, nil) // never OK: who may run does so when a limit is no longer reached
 	case s.Books.Count == 0:
 		return yarn.Reason{Code: fit.NoNodes}
 	}

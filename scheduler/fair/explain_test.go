@@ -73,8 +73,6 @@ func (p *play) untrue(a *fairtwin.App, why yarn.Reason) string {
 		return sayIf(a.Running && a.Asks(), "it asks for something")
 	case fit.UserRunningApps:
 		return sayIf(a.Runnable || why.Subject != a.User || why.Count < why.Max, "its user has not so many")
-	case fit.HeldBack:
-		return sayIf(a.Runnable, "it runs")
 	case fit.NoNodes:
 		return sayIf(len(p.nodes) > 0, "there are nodes")
 	case fit.NextUpdate:

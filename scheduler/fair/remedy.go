@@ -18,8 +18,6 @@ func (s *Scheduler) Remedy(ref cluster.AppRef, why yarn.Reason) core.Remedy {
 	switch why.Code {
 	case fit.RunningApps, fit.UserRunningApps:
 		return s.moreRunning(a, why)
-	case fit.HeldBack:
-		return core.Remedy{Act: core.Act{Do: core.Refresh}}
 	case fit.AMLimit:
 		return s.moreForMasters(a, why)
 	case fit.QueueLimit, fit.ParentLimit:

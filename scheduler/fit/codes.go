@@ -47,11 +47,9 @@ const (
 // Reasons why something waits.
 const (
 	NothingAsked       yarn.Code = "nothing-asked"
-	NotActivated       yarn.Code = "waits-for-activation"
 	AMLimit            yarn.Code = "queue-am-limit"
 	UserAMLimit        yarn.Code = "user-am-limit"
 	ParallelApps       yarn.Code = "max-parallel-apps"
-	HeldBack           yarn.Code = "held-back-until-an-application-ends" // once reached, max-parallel-apps does so even when it is not any more
 	QueueLimit         yarn.Code = "queue-limit"
 	ParentLimit        yarn.Code = "parent-queue-limit"
 	UserLimit          yarn.Code = "user-limit"

@@ -335,6 +335,12 @@ beat h1
 avoid x h2
 
 ask x 1 1024x1`},
+	{name: "nodes that have nothing, and a second attempt", app: "x", code: fit.NodeTooSmall, want: "resize-node h1:8041", setup: capacityHead + `
+node h1 4096x8
+
+app x user=ann queue=a
+
+node h1 0x0`, then: secondAttempt},
 	{name: "node too small", app: "x", code: fit.NodeTooSmall, want: "resize-node h1:8041", setup: capacityHead + `
 node h1 2048x8
 

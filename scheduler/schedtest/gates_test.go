@@ -103,6 +103,13 @@ func TestEveryGateHasACase(t *testing.T) {
 	}
 }
 
+// secondAttempt has x try again.
+func secondAttempt(r *runner) {
+	a := r.apps["x"]
+	r.s.EndAttempt(a.ref, false)
+	r.attempt(a, false)
+}
+
 // opportunity offers each node once, or as often as is to be waited.
 func (s *site) opportunity(r *scheduler.Remedy) {
 	s.clock += 1000
@@ -229,8 +236,6 @@ func (s *site) set(list []scheduler.Setting) string {
 // elsewhere are the codes of which no case is here, and why not.
 var elsewhere = map[yarn.Code]string{
 	fit.NothingAsked:    "it waits for nothing",
-	fit.NotActivated:    "the state passes within one call; TestWhoWaitsKnowsWhy of capacity holds it against the state, should it be drawn",
-	fit.HeldBack:        "no play comes to it: each end, move and refresh lets those run who may; TestWhoWaitsKnowsWhy of both policies holds it against the state, should it be drawn",
 	fit.NothingFree:     "of headrooms",
 	fit.PreemptionWaits: "resourcemanager/engine TestPreemptionIsAGate",
 	fit.NoNodeQueue:     "of opportunistic containers: resourcemanager/engine TestChangesThatGatesOfTheEngineName",

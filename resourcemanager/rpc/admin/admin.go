@@ -231,6 +231,14 @@ func (a *admin) unread(c *ipc.Call, operation string, err error) {
 	a.finish(c, operation, &ipc.RemoteError{Class: serve.YarnException, Message: "java.io.IOException: " + err.Error()}, nil)
 }
 
+// overcommitTimeout is -1, as in the stock command, where a client does not say it.
+func overcommitTimeout(o *pb.ResourceOption) int64 {
+	if o == nil || o.OverCommitTimeout == nil {
+		return -1
+	}
+	return int64(*o.OverCommitTimeout)
+}
+
 // updateNodeResource changes one node. A change of several could succeed in part, and
 // no stock command sends more than one.
 func (a *admin) updateNodeResource(c *ipc.Call, m *pb.UpdateNodeResourceRequest) {
@@ -247,7 +255,7 @@ func (a *admin) updateNodeResource(c *ipc.Call, m *pb.UpdateNodeResourceRequest)
 		a.refuse(c, "updateNodeResource", "Cannot change %s: %v", convert.NodeID(entry.GetNodeId()), err)
 		return
 	}
-	cmd := engine.SetNodeResource{Node: convert.NodeID(entry.GetNodeId()), Total: total}
+	cmd := engine.SetNodeResource{Node: convert.NodeID(entry.GetNodeId()), Total: total, Overcommit: engine.NewOvercommit(overcommitTimeout(entry.GetResourceOption()))}
 	cmd.Ticket = a.Loop.Expect(func(_ any, err error) {
 		a.finish(c, "updateNodeResource", err, &pb.UpdateNodeResourceResponse{})
 	})

@@ -106,11 +106,9 @@ func (s *server) resize(r *http.Request) (*answer.Response, error) {
 		return nil, p.err
 	case memory < 0 || vcores < 0:
 		return nil, badRequest("%s cannot offer less than nothing: memory %d, vCores %d", n.ID, memory, vcores)
-	case timeout > 0:
-		return nil, answer.Errorf(answer.NotBuilt, "overCommitTimeout is %d: taking containers from a node that has become too small is not built; use -1", timeout)
 	}
 	total[0], total[1] = memory, vcores
-	if err := s.Controller.Resize(r.Context(), webgate.From(r.Context()), n.ID, total); err != nil {
+	if err := s.Controller.Resize(r.Context(), webgate.From(r.Context()), n.ID, total, timeout); err != nil {
 		return nil, err
 	}
 	return answer.Wrapped("resourceInfo", resource(c.ResourceTypes, total)), nil

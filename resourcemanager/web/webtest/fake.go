@@ -244,8 +244,12 @@ func (c *Controller) Signal(_ context.Context, by webgate.Caller, id yarn.Contai
 }
 
 // Resize notes the call.
-func (c *Controller) Resize(_ context.Context, by webgate.Caller, node yarn.NodeID, total yarn.Resource) error {
-	c.note("resize %s by %s: %d, %d", node, by.User, total.MemoryMB(), total.VCoreCount())
+func (c *Controller) Resize(_ context.Context, by webgate.Caller, node yarn.NodeID, total yarn.Resource, overcommit int64) error {
+	after := ""
+	if overcommit >= 0 {
+		after = fmt.Sprintf(", overcommitted for %d ms", overcommit)
+	}
+	c.note("resize %s by %s: %d, %d%s", node, by.User, total.MemoryMB(), total.VCoreCount(), after)
 	return c.Err
 }
 

@@ -1,0 +1,185 @@
+package logs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"time"
+
+	"github.com/heddle-project/heddle/internal/aggregated"
+	"github.com/heddle-project/heddle/internal/filesystem"
+)
+
+// Indexed is what counts for files in the indexed format alone.
+type Indexed struct {
+	MaxBytes int64         // from which on a file is not appended to (indexedFile.log.roll-over.max-file-size-gb)
+	Tries    int           // of removing the file that says up to where another is complete (indexedFile.fs.op.num-retries, and one)
+	Pause    time.Duration // between them (indexedFile.fs.retry-interval-ms)
+}
+
+func (b *batch) rolls() bool { return b.a.u.cfg.Roll > 0 && b.a.wishes.rolls() }
+
+// createIndexed begins an indexed file, or appends to one that has earlier rounds of an application whose logs are rolled.
+//
+// A new file has another name until it is complete, so nobody sees half of one. Before a file is appended to, the check says up to
+// where it is complete, which it does until the round is; after a crash readers go on to see the earlier rounds.
+func (b *batch) createIndexed() error {
+	u := b.a.u
+	about := aggregated.Collection{Application: b.a.ID, Owner: b.a.User, Node: u.cfg.Node, ACLs: b.a.acls(), Compression: u.cfg.Compression, Time: u.cfg.Clock.Now().Wall}
+	if b.rolls() {
+		if files, ok := b.files.(filesystem.Appender); ok {
+			writer, err := b.appendIndexed(files, about)
+			if err != nil {
+				u.cfg.Log.Warn("earlier logs of an application cannot be appended to; a file of their own is begun", "application", b.a.ID, "error", err)
+			}
+			if writer != nil {
+				b.writer = writer
+				return nil
+			}
+		}
+	}
+	if err := b.createUnfinished(); err != nil {
+		return err
+	}
+	writer, err := aggregated.NewIndexedWriter(b.out, about)
+	b.writer = writer
+	return err
+}
+
+func (b *batch) at(name string) string { return path.Join(b.dir.Path, name) }
+
+func (b *batch) checkFile() string { return b.at(aggregated.CheckName(b.a.u.cfg.Node)) }
+
+// appendIndexed continues this node's newest file; nil if there is none that can be.
+func (b *batch) appendIndexed(files filesystem.Appender, about aggregated.Collection) (*aggregated.IndexedWriter, error) {
+	name, end, checked, err := b.newest()
+	if err != nil || name == "" {
+		return nil, err
+	}
+	index, err := b.readIndex(name, end)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if !index.Fits(about) {
+		return nil, nil
+	}
+	if !checked {
+		if err := b.writeCheck(name, end); err != nil {
+			return nil, err
+		}
+	}
+	out, err := files.Append(b.at(name))
+	var info filesystem.Info
+	if err == nil {
+		if info, err = b.files.Stat(b.at(name)); err == nil && info.Size < end {
+			err = fmt.Errorf("%s has %d bytes, and had %d", name, info.Size, end)
+		}
+	}
+	if err != nil {
+		if out != nil {
+			out.Close()
+		}
+		if !checked {
+			err = errors.Join(err, b.files.Remove(b.checkFile())) // nothing has been written
+		}
+		return nil, err
+	}
+	b.out, b.appended = out, true
+	return aggregated.AppendIndexed(out, info.Size, about, index), nil
+}
+
+// newest is this node's file with the latest time in its name, unless it is large enough, and where it ends; "" if there is none.
+// A file of which the check says that it was left in the middle of a round comes first.
+func (b *batch) newest() (name string, end int64, checked bool, err error) {
+	u := b.a.u
+	all, err := b.files.List(b.dir.Path, maxLeftUps)
+	if err != nil {
+		return "", 0, false, err
+	}
+	there, latest := map[string]int64{}, int64(-1)
+	for _, i := range all {
+		at, ok := aggregated.RolledAt(u.cfg.Node, i.Name)
+		switch {
+		case i.Dir || i.Link:
+			continue
+		case i.Name == aggregated.CheckName(u.cfg.Node):
+			checked = true
+		case ok:
+			if there[i.Name] = i.Size; at > latest {
+				name, latest = i.Name, at
+			}
+		}
+	}
+	if checked {
+		left, complete, err := b.readCheck()
+		size, known := there[left]
+		switch {
+		case err == nil && known && complete > 0 && complete <= size:
+			return left, complete, true, nil
+		case err == nil && known && complete == 0: // what a NodeManager of Apache's had begun
+			err = b.files.Remove(b.at(left))
+		case err == nil || errors.Is(err, io.ErrUnexpectedEOF): // its file is not there, or it was not written to its end, and then no file was appended to
+			left, err = "", nil
+		}
+		if err = errors.Join(err, b.files.Remove(b.checkFile())); err != nil {
+			return "", 0, false, err
+		}
+		if left == name {
+			return "", 0, false, nil
+		}
+	}
+	if name == "" || there[name] >= u.cfg.Indexed.MaxBytes {
+		return "", 0, false, nil
+	}
+	return name, there[name], false, nil
+}
+
+func (b *batch) readCheck() (string, int64, error) {
+	f, err := b.files.Open(b.checkFile())
+	if err != nil {
+		return "", 0, err
+	}
+	defer f.Close()
+	return aggregated.ReadCheck(f)
+}
+
+func (b *batch) readIndex(name string, end int64) (*aggregated.Index, error) {
+	f, err := b.files.Open(b.at(name))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	seeker, ok := f.(io.ReadSeeker)
+	if !ok {
+		return nil, errors.New("it cannot be read from its end")
+	}
+	return aggregated.ReadIndex(seeker, end, b.a.ID)
+}
+
+func (b *batch) writeCheck(name string, end int64) error {
+	f, err := b.files.Create(b.checkFile(), fileMode, true)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(aggregated.AppendCheck(nil, name, end))
+	return errors.Join(err, f.Close())
+}
+
+// endRound makes what was appended visible.
+func (b *batch) endRound() (err error) {
+	c := b.a.u.cfg.Indexed
+	for range max(c.Tries, 1) {
+		if err = b.files.Remove(b.checkFile()); err == nil || errors.Is(err, fs.ErrPermission) {
+			break
+		}
+		select {
+		case <-b.ctx.Done():
+			return errors.Join(err, context.Cause(b.ctx))
+		case <-time.After(c.Pause):
+		}
+	}
+	return err
+}

@@ -1,0 +1,259 @@
+package logs
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/heddle-project/heddle/internal/aggregated"
+	"github.com/heddle-project/heddle/internal/filesystem"
+	"github.com/heddle-project/heddle/wire/pb"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+const indexedDir = "alice/bucket-logs-ifile/0007/application_1700000000000_0007"
+
+// indexedRig collects to indexed files.
+func indexedRig(t *testing.T, change ...func(*Config)) *rig {
+	r := newRig(t, change...)
+	r.cfg.Layout = r.layouts[1]
+	return r
+}
+
+var rolled = &pb.LogAggregationContext{RolledLogsIncludePattern: proto.String(`\.\d+$`)}
+
+// seen is what readers see, by file; what cannot be read is an error there.
+func (r *rig) seen() string {
+	r.t.Helper()
+	store := aggregated.NewStore(r.layouts, func(u filesystem.URL) (filesystem.FileSystem, error) {
+		return r.cfg.Systems.Connect(r.t.Context(), u, "alice")
+	})
+	defer store.Close()
+	all, err := store.Nodes(appID, "alice")
+	var none *aggregated.NotFound
+	if errors.As(err, &none) {
+		return ""
+	}
+	r.must(err)
+	var out []string
+	for _, n := range all {
+		logs, err := store.Open(n)
+		if err != nil {
+			out = append(out, n.Name+" cannot be read")
+			continue
+		}
+		out = append(out, n.Name+":"+r.contents(logs))
+		r.must(logs.Close())
+	}
+	return strings.Join(out, "; ")
+}
+
+func (r *rig) contents(logs *aggregated.Reader) (out string) {
+	for {
+		id, err := logs.NextContainer()
+		if errors.Is(err, io.EOF) {
+			return out
+		}
+		r.must(err)
+		out += " " + strings.TrimLeft(id[strings.LastIndex(id, "_"):], "_0")
+		for {
+			f, err := logs.NextFile()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			r.must(err)
+			text, err := io.ReadAll(logs)
+			r.must(err)
+			out += fmt.Sprintf(" %s=%s", f.Name, text)
+		}
+	}
+}
+
+func (r *rig) sees(want string) {
+	r.t.Helper()
+	if got := r.seen(); got != want {
+		r.t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// names are the files of the application.
+func (r *rig) names() (out []string) {
+	all, _ := os.ReadDir(filepath.Join(r.root, indexedDir))
+	for _, e := range all {
+		out = append(out, e.Name())
+	}
+	return out
+}
+
+func (r *rig) indexedFile(name string) string { return filepath.Join(r.root, indexedDir, name) }
+
+func TestIndexedAtTheEnd(t *testing.T) {
+	for _, c := range []aggregated.Compression{aggregated.Gzip, aggregated.Uncompressed} {
+		r := indexedRig(t, func(x *Config) { x.Compression, x.Roll = c, time.Hour })
+		r.put(0, 1, "stdout", "one")
+		file := r.put(1, 2, "stderr", "two")
+		at := time.UnixMilli(1700000000123)
+		r.must(os.Chtimes(file, at, at))
+		r.must(r.open(nil).Upload(t.Context(), ended(1, 2), true))
+		r.sees("node1_45454: 1 stdout=one 2 stderr=two")
+		if got := r.names(); !slices.Equal(got, []string{"node1_45454"}) || len(r.left()) != 0 {
+			t.Errorf("%q, left %q", got, r.left())
+		}
+		if info, err := os.Stat(r.indexedFile("node1_45454")); err != nil || info.Mode() != 0o640 {
+			t.Errorf("%v %v", info.Mode(), err)
+		}
+	}
+}
+
+// Rounds of a running application are in one file, also after a restart of the daemon, until that is large.
+func TestIndexedRounds(t *testing.T) {
+	r := indexedRig(t, func(c *Config) { c.Roll, c.Compression = time.Hour, aggregated.Gzip })
+	a := r.open(rolled)
+	want := "node1_45454_1795305345000:"
+	for n := range 3 {
+		r.put(0, 1, fmt.Sprintf("syslog.%d", n), "text")
+		r.must(a.Upload(t.Context(), []Container{{ID: containerID(1), Master: true}}, false))
+		want += fmt.Sprintf(" 1 syslog.%d=text", n)
+		r.sees(want)
+		if got := r.names(); !slices.Equal(got, []string{"node1_45454_1795305345000"}) {
+			t.Errorf("%q", got)
+		}
+		r.clock.Advance(time.Hour)
+		a = r.open(rolled)
+	}
+	r.cfg.Indexed.MaxBytes = 100
+	r.put(0, 1, "syslog", "last")
+	r.must(r.open(rolled).Upload(t.Context(), ended(1), true))
+	r.sees(want + fmt.Sprintf("; node1_45454_%d: 1 syslog=last", r.clock.Now().Wall))
+	if info, err := os.Stat(r.indexedFile("node1_45454_1795305345000")); err != nil || info.Mode() != 0o640 {
+		t.Errorf("%v %v", info.Mode(), err)
+	}
+}
+
+// What does not fit is not appended to: it is packed otherwise, of another node, no indexed file, or a link.
+func TestIndexedFilesThatAreLeftAlone(t *testing.T) {
+	round := func(r *rig, name string) {
+		r.put(0, 1, name, "text")
+		r.must(r.open(rolled).Upload(t.Context(), []Container{{ID: containerID(1)}}, false))
+		r.clock.Advance(time.Hour)
+	}
+	for name, change := range map[string]func(*rig){
+		"compression": func(r *rig) { r.cfg.Compression = aggregated.Gzip },
+		"node":        func(r *rig) { r.cfg.Node = yarn.NodeID{Host: "node1", Port: 4545} },
+		"damaged":     func(r *rig) { r.must(os.Truncate(r.indexedFile("node1_45454_1795305345000"), 200)) },
+		"a link": func(r *rig) {
+			old := r.indexedFile("node1_45454_1795305345000")
+			r.must(os.Rename(old, r.root+"/elsewhere"))
+			r.must(os.Symlink(r.root+"/elsewhere", old))
+		},
+	} {
+		r := indexedRig(t, func(c *Config) { c.Roll = time.Hour })
+		round(r, "syslog.1")
+		change(r)
+		before, err := os.ReadFile(r.indexedFile("node1_45454_1795305345000"))
+		r.must(err)
+		round(r, "syslog.2")
+		after, err := os.ReadFile(r.indexedFile("node1_45454_1795305345000"))
+		r.must(err)
+		if !bytes.Equal(before, after) || len(r.names()) != 2 || !strings.Contains(r.seen(), "syslog.2=text") {
+			t.Errorf("%s: %q, %s", name, r.names(), r.seen())
+		}
+	}
+}
+
+// A round that ends anywhere, as with a crash, hides nothing that came before it, and what comes after it is there, too.
+func TestIndexedCrash(t *testing.T) {
+	const name = "node1_45454_1795305345000"
+	whole := indexedRig(t, func(c *Config) { c.Roll = time.Hour })
+	whole.put(0, 1, "syslog.1", "one")
+	running := []Container{{ID: containerID(1)}}
+	whole.must(whole.open(rolled).Upload(t.Context(), running, false))
+	first, err := os.ReadFile(whole.indexedFile(name))
+	whole.must(err)
+	whole.put(0, 1, "syslog.2", "two")
+	whole.must(whole.open(rolled).Upload(t.Context(), running, false))
+	second, err := os.ReadFile(whole.indexedFile(name))
+	whole.must(err)
+
+	crashed := func(file, check []byte) *rig {
+		r := indexedRig(t, func(c *Config) { c.Roll = time.Hour })
+		r.must(os.MkdirAll(filepath.Join(r.root, indexedDir), 0o755))
+		r.must(os.WriteFile(r.indexedFile(name), file, 0o640))
+		if check != nil {
+			r.must(os.WriteFile(r.indexedFile("node1_45454-checksum"), check, 0o640))
+		}
+		return r
+	}
+	upload := func(r *rig) {
+		r.clock.Advance(time.Hour)
+		r.put(0, 1, "syslog.2", "two")
+		r.must(r.open(rolled).Upload(t.Context(), running, false))
+		if slices.Contains(r.names(), "node1_45454-checksum") {
+			t.Error("the check is still there")
+		}
+	}
+	check := aggregated.AppendCheck(nil, name, int64(len(first)))
+	for n := len(first); n <= len(second); n += 7 {
+		r := crashed(second[:n], check)
+		r.sees(name + ": 1 syslog.1=one")
+		r.cfg.Indexed.MaxBytes = 1 // it comes first nonetheless
+		upload(r)
+		r.sees(name + ": 1 syslog.1=one 1 syslog.2=two")
+	}
+	for n := range check { // the crash came while the check was written
+		r := crashed(first, check[:n])
+		r.sees(name + ": 1 syslog.1=one")
+		upload(r)
+		r.sees(name + ": 1 syslog.1=one 1 syslog.2=two")
+	}
+	// A NodeManager of Apache's has begun this file, and nothing in it is complete.
+	r := crashed(first[:40], aggregated.AppendCheck(nil, name, 0))
+	upload(r)
+	r.sees(fmt.Sprintf("node1_45454_%d: 1 syslog.2=two", r.clock.Now().Wall))
+	// The check is of a file that is not there, or not this node's.
+	for _, other := range []string{"node1_45454_1", "../../../../../../etc/passwd", "other_1_17"} {
+		r := crashed(first, aggregated.AppendCheck(nil, other, 100))
+		upload(r)
+		r.sees(name + ": 1 syslog.1=one 1 syslog.2=two")
+	}
+	// A new file that was never finished is in nobody's way.
+	r = crashed(first, nil)
+	r.must(os.WriteFile(r.indexedFile("node1_45454.tmp"), second[:50], 0o640))
+	r.cfg.Indexed.MaxBytes = 1
+	upload(r)
+	r.sees(fmt.Sprintf(name+": 1 syslog.1=one; node1_45454_%d: 1 syslog.2=two", r.clock.Now().Wall))
+}
+
+// As long as the check cannot be removed nothing counts as collected.
+func TestIndexedCheckThatStays(t *testing.T) {
+	r := indexedRig(t, func(c *Config) { c.Roll = time.Hour })
+	r.put(0, 1, "syslog.1", "one")
+	running := []Container{{ID: containerID(1)}}
+	r.must(r.open(rolled).Upload(t.Context(), running, false))
+	r.put(0, 1, "syslog.2", "two")
+	b := &batch{a: r.open(rolled), ctx: t.Context()}
+	r.must(b.container(running[0]))
+	b.files = stuck{b.files}
+	if err := b.finish(); !errors.Is(err, errStuck) {
+		t.Error(err)
+	}
+	b.abandon()
+	r.sees("node1_45454_1795305345000: 1 syslog.1=one")
+	r.must(r.open(rolled).Upload(t.Context(), running, false))
+	r.sees("node1_45454_1795305345000: 1 syslog.1=one 1 syslog.2=two")
+}
+
+var errStuck = errors.New("stuck")
+
+type stuck struct{ filesystem.FileSystem }
+
+func (stuck) Remove(string) error { return errStuck }
