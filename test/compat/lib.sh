@@ -134,7 +134,7 @@ verdict() {
 app_id() { grep -o 'application_[0-9]*_[0-9]*' "$1" | head -1; }
 
 # Workloads that kill need tasks which are still running when they look: some seconds of work for each map.
-SLOW_SAMPLES=${HEDDLE_COMPAT_SAMPLES:-60000000}
+SLOW_SAMPLES=${HEDDLE_COMPAT_SAMPLES:-40000000}
 
 # processes CLASS TEXT: ids of the JVMs of this workload's job whose command line names CLASS and TEXT.
 processes() {
