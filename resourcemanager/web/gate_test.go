@@ -210,6 +210,9 @@ func TestWhoMayChange(t *testing.T) {
 		{name: "a name that is none", query: "?user.name=a%26p%3Droot", status: 400},
 		{name: "a name with a line's end", query: "?user.name=a%0d%0aX:%20y", status: 400},
 		{name: "doAs", query: "?user.name=alice&doAs=bob", status: 403},
+		{name: "doAs in another case", query: "?user.name=alice&doas=bob", status: 403},
+		{name: "a delegation token", query: "?user.name=alice&delegation=x", status: 403},
+		{name: "a delegation token in a header", query: "?user.name=alice", headers: []string{"X-Hadoop-Delegation-Token", "x"}, status: 403},
 		{name: "a broken query", query: "?user.name=%zz", status: 400},
 		{name: "csrf off", query: "?user.name=alice", headers: browser, status: 202, by: "alice"},
 		{name: "csrf on, browser", change: csrf, query: "?user.name=alice", headers: browser, status: 400},
@@ -331,6 +334,10 @@ func TestSmallThings(t *testing.T) {
 		body         string
 	}{
 		{path: "/", status: 302, header: "Location", want: "/cluster"},
+		{path: "/?user.name=alice", status: 302, header: "Location", want: "/cluster?user.name=alice"},
+		{path: "/robots.txt", status: 200, header: "Content-Type", want: "text/plain; charset=utf-8", body: "User-agent: *\nDisallow: /\n"},
+		{path: "/jmx?get=java.lang:type=Memory::", status: 200, body: "query format is not as expected."},
+		{path: "/jmx?get=", status: 200, body: "query format is not as expected."},
 		{path: "/isActive", status: 200, header: "Connection", want: "close", body: "I am Active!"},
 		{path: "/ws/v1/nothing", accept: "application/json", status: 404, header: "Content-Type", want: "application/json", body: `"url":"/ws/v1/nothing"`},
 		{path: "/ws/v1/cluster/nothing", accept: "text/html", status: 404, header: "Content-Type", want: "text/html;charset=utf-8"},

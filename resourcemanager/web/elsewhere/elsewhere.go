@@ -93,15 +93,16 @@ func counted(raw string, n int) string {
 	value, all := strconv.Itoa(n), pairs(raw)
 	for i := range all {
 		if all[i][0] == refreshes {
-			all[i][1] = value
+			all[i] = []string{refreshes, value}
 			return join(all)
 		}
 	}
-	return join(append(all, [2]string{refreshes, value}))
+	return join(append(all, []string{refreshes, value}))
 }
 
 // pairs are the names and values of a query; what is not well encoded is taken as it stands.
-func pairs(raw string) (out [][2]string) {
+// A pair is a name alone where there is no "=".
+func pairs(raw string) (out [][]string) {
 	plain := func(s string) string {
 		if p, err := url.QueryUnescape(s); err == nil {
 			return p
@@ -110,17 +111,25 @@ func pairs(raw string) (out [][2]string) {
 	}
 	for part := range strings.SplitSeq(raw, "&") {
 		if part != "" {
-			name, value, _ := strings.Cut(part, "=")
-			out = append(out, [2]string{plain(name), plain(value)})
+			name, value, ok := strings.Cut(part, "=")
+			pair := []string{plain(name)}
+			if ok {
+				pair = append(pair, plain(value))
+			}
+			out = append(out, pair)
 		}
 	}
 	return out
 }
 
-func join(all [][2]string) string {
+func join(all [][]string) string {
 	parts := make([]string, len(all))
 	for i, p := range all {
-		parts[i] = url.QueryEscape(p[0]) + "=" + url.QueryEscape(p[1])
+		words := make([]string, len(p))
+		for j, w := range p {
+			words[j] = url.QueryEscape(w)
+		}
+		parts[i] = strings.Join(words, "=")
 	}
 	if len(parts) == 0 {
 		return ""
