@@ -219,7 +219,7 @@ func (s *script) command(word string, args []string) Command {
 	case "resize":
 		c := SetNodeResource{Ticket: t, Node: nodeID(args[0]), Total: s.size(args[1])}
 		if after := s.opts["overcommit"]; after != "" {
-			c.Overcommit = NewOvercommit(int64(s.number(after)))
+			c.Overcommit = NewOvercommit(s.number(after))
 		}
 		return c
 	case "add-labels": // add-labels gpu ssd:shared
