@@ -88,3 +88,24 @@ func TestReplicatedFenced(t *testing.T) {
 		t.Fatalf("%v, %v", after, err)
 	}
 }
+
+// TestReplicatedTwoWriters: of two who own the store and have loaded the same the second one is refused, and has no effect.
+func TestReplicatedTwoWriters(t *testing.T) {
+	m := oneMember{"store": {"owner": []byte("me")}}
+	one, two := confstore.OpenReplica(m, ours), confstore.OpenReplica(m, ours)
+	for i, s := range []confstore.Store{one, two} {
+		if _, err := s.Load(t.Context()); err != nil {
+			t.Fatal(i, err)
+		}
+	}
+	for i, s := range []confstore.Store{one, two} {
+		next := &confstore.State{}
+		next.Accept(map[string]string{"a": string(rune('1' + i))}, confstore.Version{User: "alice", Source: confstore.FromAPI})
+		if err := s.Commit(t.Context(), 0, next); (err == nil) != (i == 0) {
+			t.Errorf("commit %d: %v", i, err)
+		}
+	}
+	if after, err := two.Load(t.Context()); err != nil || after.Version != 1 || after.Values["a"] != "1" {
+		t.Errorf("%+v, %v", after, err)
+	}
+}
