@@ -41,7 +41,9 @@ func (s *server) apps(r *http.Request) (*answer.Response, error) {
 	}
 	chosen := f.choose(newest, visible)
 	draw := s.newAppDraw(caller, c, f.without)
-	draw.rows = &s.rows
+	if len(chosen) <= rowsKept {
+		draw.rows = &s.rows
+	}
 	list := tree.Stream(func(yield func(tree.Value) bool) {
 		var a *view.Application
 		row := tree.Draw(func(m *tree.Members) { draw.members(m, a) })
