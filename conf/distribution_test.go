@@ -40,7 +40,7 @@ func TestPropertiesOfPreemption(t *testing.T) {
 	if got := UnsupportedByResourceManager(overrides(t, read...)); len(got) != 0 {
 		t.Errorf("%v", got)
 	}
-	const odd = rm + "monitor.capacity.preemption.observe_onyl"
+	const odd = rm + "monitor.capacity.preemption.observe_onl"
 	if got := UnsupportedByResourceManager(overrides(t, odd, "true")); len(got) != 1 || got[0].Advice != "did you mean "+rm+"monitor.capacity.preemption.observe_only?" {
 		t.Errorf("%v", got)
 	}
