@@ -26,7 +26,7 @@ func TestConfLint(t *testing.T) {
 ` + file + `:6: refused [resourcemanager,nodemanager] yarn.federation.enabled = "true": federation: sub-clusters would not know of each other; set it to false; run each of them by itself
 ` + file + `:7: refused [nodemanager] yarn.nodemanager.vmem-pmem-ratio = "lots": not allowed, expected a number from 0.01 to 3.40282e+38
 ` + file + `:4: changed [nodemanager] yarn.nodemanager.numa-awareness.enabled = "true": NUMA: containers run on any socket; set it to false
-` + file + `:2: ignored [resourcemanager] yarn.webapp.ui2.enable = "true": web interface 2: the built-in interface is served; set it to false
+` + file + `:2: ignored [resourcemanager] yarn.webapp.ui2.enable = "true": web interface 2: it is served where its war or folder is found, and the built-in interface always; set it to false
 ` + file + `:2: ignored [nodemanager] yarn.webapp.ui2.enable = "true": property not read: it has no effect
 ` + file + `:3: ignored [resourcemanager,nodemanager] yarn.numa = "true": property not read: it has no effect
 ` + dir + ": refused: 4, changed: 1, ignored: 3\n"

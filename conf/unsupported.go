@@ -186,7 +186,7 @@ var missingEverywhere = []missing{
 		securityPackage + "ShellBasedUnixGroupsMapping",
 		"only what the machine itself says (id) is built: have it ask a directory such as LDAP (sssd), or list users in hadoop.user.group.static.mapping.overrides"},
 	{"web filters", "hadoop.http.filter.initializers", "", foreignFilters, Refused, "Java web filters cannot be run, and some guard access",
-		"org.apache.hadoop.http.lib.StaticUserWebFilter", "a proxy in front can do what the filter did"},
+		"org.apache.hadoop.http.lib.StaticUserWebFilter", "a proxy in front can do what the filter did; HttpCrossOriginFilterInitializer may stay in the list"},
 	{"federation", "yarn.federation.enabled", "", isTrue, Refused, "sub-clusters would not know of each other", "false", "run each of them by itself"},
 }
 
@@ -269,8 +269,8 @@ var missingResourceManager = []missing{
 	{"shared cache", "yarn.sharedcache.enabled", "", isTrue, Ignored, "resources are localized without it", "false", ""},
 	{"registry", "hadoop.registry.rm.enabled", "", isTrue, Changed, "services are not registered", "false", ""},
 	{"AM encryption", "yarn.intermediate-data-encryption.enable", "", isTrue, Ignored, "the property concerns MapReduce only", "false", ""},
-	{"web interface 2", "yarn.webapp.ui2.enable", "", isTrue, Ignored, "the built-in interface is served", "false", ""},
-	{"scheduler interface", "yarn.webapp.scheduler-ui.enable", "", isTrue, Ignored, "the built-in interface is served", "false", ""},
+	{"web interface 2", "yarn.webapp.ui2.enable", "", isTrue, Ignored, "it is served where its war or folder is found, and the built-in interface always", "false", ""},
+	{"scheduler interface", "yarn.webapp.scheduler-ui.enable", "", isTrue, Ignored, "it is served where its war or folder is found, and the built-in interface always", "false", ""},
 	{"services API", "yarn.webapp.api-service.enable", "", isTrue, Changed, "long-running services are not managed", "false", ""},
 }
 
@@ -338,8 +338,10 @@ func UnsupportedByResourceManager(p *Properties) Findings {
 	asked, foreign := append(r.Asked(), readElsewhereByResourceManager...), othersThanResourceManager
 	if class, _ := r.Class(rm+"scheduler.class", "capacity", schedulerClasses); class == "fair" {
 		asked, foreign = append(asked, readByFairScheduler(p)...), othersThanFairScheduler
+	} else {
+		asked = append(asked, readByPreemption()...)
 	}
-	return unsupported(p, asked, foreign, missingEverywhere, missingResourceManager)
+	return unsupported(p, asked, foreign, missingEverywhere, missingResourceManager, ofDistributionsInResourceManager)
 }
 
 func unsupported(p *Properties, asked, foreign []string, tables ...[]missing) Findings {
@@ -364,6 +366,7 @@ func unsupported(p *Properties, asked, foreign []string, tables ...[]missing) Fi
 		}
 		judged[rm+"ha.rm-ids"], judged[rm+"ha.id"] = true, true
 	}
+	out = append(out, placeholders(p, judged)...)
 	for _, f := range leftovers(p) {
 		judged[f.Name] = true
 		out = append(out, f)

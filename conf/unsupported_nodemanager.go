@@ -107,7 +107,7 @@ var readElsewhereByNodeManager = []string{
 func UnsupportedByNodeManager(p *Properties) Findings {
 	r := NewReader(p)
 	s := readNodeManager(r)
-	out := unsupported(p, append(r.Asked(), readElsewhereByNodeManager...), othersThanNodeManager, missingEverywhere, missingNodeManager)
+	out := unsupported(p, append(r.Asked(), readElsewhereByNodeManager...), othersThanNodeManager, missingEverywhere, missingNodeManager, ofDistributionsInNodeManager)
 	return append(append(foreignAux(p, s.Aux), uncollected(p)...), out...)
 }
 

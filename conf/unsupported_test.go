@@ -223,7 +223,7 @@ func TestUnread(t *testing.T) {
 	}
 	want := []string{
 		`yarn-site.xml:2:1: yarn.resourcemanager.hostnam = "rm1": property not read: it has no effect; did you mean yarn.resourcemanager.hostname?`,
-		`yarn-site.xml:6:1: yarn.webapp.ui2.enable = "true": web interface 2: the built-in interface is served; set it to false`,
+		`yarn-site.xml:6:1: yarn.webapp.ui2.enable = "true": web interface 2: it is served where its war or folder is found, and the built-in interface always; set it to false`,
 		`yarn-site.xml:8:1: site.own = "x": property not read: it has no effect`,
 		`yarn-site.xml:7:1: yarn.resourcemanager.metrics.runtime.buckets = "1": property not read: it has no effect`,
 	}
@@ -267,7 +267,8 @@ func TestRowsAreKnown(t *testing.T) {
 // asking are values that ask for what the rows of a property are about, where
 // neither true nor a Java class does.
 var asking = map[string]string{
-	"hadoop.security.authentication": "kerberos", "hadoop.rpc.protection": "privacy", rm + "epoch": "2",
+	"yarn.log-aggregation.enable-local-cleanup": "false",
+	"hadoop.security.authentication":            "kerberos", "hadoop.rpc.protection": "privacy", rm + "epoch": "2",
 	nm + "resource.percentage-physical-cpu-limit": "80", rm + "ha.automatic-failover.embedded": "false",
 	rm + "fs.state-store.uri": "s3a://bucket/store",
 }
@@ -286,8 +287,8 @@ func TestEveryRowTellsTheWayOn(t *testing.T) {
 		judge  func(*Properties) Findings
 		tables [][]missing
 	}{
-		{UnsupportedByResourceManager, [][]missing{missingEverywhere, missingResourceManager}},
-		{UnsupportedByNodeManager, [][]missing{missingEverywhere, missingNodeManager}},
+		{UnsupportedByResourceManager, [][]missing{missingEverywhere, missingResourceManager, ofDistributionsInResourceManager}},
+		{UnsupportedByNodeManager, [][]missing{missingEverywhere, missingNodeManager, ofDistributionsInNodeManager}},
 	} {
 		of := func(row missing, set ...string) Findings {
 			return slices.DeleteFunc(daemon.judge(overrides(t, set...)), func(f Finding) bool { return f.Feature != row.feature || f.Reason != row.reason })

@@ -1,0 +1,5 @@
+export YARN_PROXYSERVER_HEAPSIZE=1024
+export YARN_NODEMANAGER_HEAPSIZE=2048
+export YARN_RESOURCEMANAGER_HEAPSIZE=4096
+export YARN_RESOURCEMANAGER_OPTS="$YARN_RESOURCEMANAGER_OPTS -javaagent:/opt/agents/jmx.jar=7105:/opt/agents/config.yml -XX:+ExitOnOutOfMemoryError"
+export HADOOP_OPTS="$HADOOP_OPTS -server -XX:+ExitOnOutOfMemoryError"

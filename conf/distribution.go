@@ -1,0 +1,63 @@
+package conf
+
+import "strings"
+
+// Of distributions: what they set beside Hadoop's own properties, and what their managers leave for others to fill in.
+
+const drainTimeout = rm + "nodemanager-graceful-decommission-timeout-secs"
+
+// notTheDrains matches seconds other than those that drains last.
+func notTheDrains(p *Properties, v string) bool { return v != "" && v != trim(p.Get(drainTimeout)) }
+
+// ofDistributionsInResourceManager are judged like missingResourceManager; their names are in no file of Hadoop's defaults.
+var ofDistributionsInResourceManager = []missing{
+	{"methods of web requests (Dataproc)", rm + "webapp.methods-allowed", "", anyValue, Refused, "requests with other methods would be answered, and some of them change something", "",
+		"let a proxy in front pass only these; yarn.webapp.enable-rest-app-submissions=false refuses applications"},
+	{"partition of masters (EMR)", "yarn.node-labels.am.default-node-label-expression", "yarn.node-labels.enabled", anyValue, Changed,
+		"ApplicationMasters run where their queue's default-node-label-expression or they themselves say", "",
+		"have applications say it (mapreduce.job.am.node-label-expression, spark.yarn.am.nodeLabelExpression)"},
+	{"timeout of drains (EMR)", rm + "decommissioning.timeout", "", notTheDrains, Changed, "drains last as long as " + drainTimeout + " says", "",
+		"set " + drainTimeout + " in its place"},
+	{"drains by shuffle data (Dataproc)", rm + "decommissioning-nodes-watcher.decommission-if-no-shuffle-data", "", isTrue, Changed,
+		"a draining node waits until the applications that ran there have ended, or for its deadline", "false", ""},
+}
+
+// ofDistributionsInNodeManager is the same for the NodeManager.
+var ofDistributionsInNodeManager = []missing{
+	{"logs left on nodes (EMR)", "yarn.log-aggregation.enable-local-cleanup", "yarn.log-aggregation-enable", isFalse, Changed, "logs that were collected are deleted from the node", "true",
+		"where a program still reads them, " + nm + "delete.debug-delay-sec lets them stay for a while"},
+}
+
+// placeholder begins what the agent of Cloudera Manager replaces when it starts a role.
+const placeholder = "{{CMF_"
+
+// placeholders are properties that somebody reads and that have something in them which is still to be replaced.
+func placeholders(p *Properties, read map[string]bool) (out Findings) {
+	for _, v := range p.Explicit() {
+		_, rest, found := strings.Cut(v.Value, placeholder)
+		if !found || !read[v.Name] {
+			continue
+		}
+		name, _, _ := strings.Cut(rest, "}")
+		out = append(out, Finding{Refused, "placeholder of Cloudera Manager", v.Name, v.Value, v.Origin,
+			"its agent writes something in place of " + placeholder + clip(name) + "}} when it starts a role, which has not happened here",
+			"write it there; {{CMF_CONF_DIR}} is the directory of the role's files"})
+	}
+	return out
+}
+
+// preemptionProperties are those of preemption that the CapacityScheduler reads (scheduler/config/preemption.go), without their head.
+var preemptionProperties = []string{
+	"observe_only", "monitoring_interval", "max_wait_before_kill", "total_preemption_per_round", "max_ignored_over_capacity", "natural_termination_factor",
+	"select_based_on_reserved_containers", "additional_res_balance_based_on_reserved_containers", "conservative-drf",
+	"preemption-to-balance-queue-after-satisfied.enabled", "preemption-to-balance-queue-after-satisfied.max-wait-before-kill",
+	"intra-queue-preemption.enabled", "intra-queue-preemption.minimum-threshold", "intra-queue-preemption.max-allowable-limit",
+	"intra-queue-preemption.conservative-drf", "intra-queue-preemption.preemption-order-policy",
+}
+
+func readByPreemption() (names []string) {
+	for _, n := range preemptionProperties {
+		names = append(names, rm+"monitor.capacity.preemption."+n)
+	}
+	return names
+}
