@@ -14,7 +14,7 @@ var update = flag.Bool("update", false, "rewrite what is said of the configurati
 // advised is what the operator of each of testdata/clusters sets after reading what is refused.
 var advised = map[string][]string{
 	"bigtop":   nil,
-	"dataproc": {"yarn.resourcemanager.webapp.methods-allowed="},
+	"dataproc": nil,
 	"emr":      {"yarn.nodemanager.container-executor.class=org.apache.hadoop.yarn.server.nodemanager.DefaultContainerExecutor"},
 	"cdp": {"yarn.authorization-provider=", "hadoop.http.filter.initializers=org.apache.hadoop.security.HttpCrossOriginFilterInitializer",
 		"yarn.resourcemanager.placement-constraints.handler=disabled", "yarn.resourcemanager.proxy-user-privileges.enabled=false",

@@ -11,8 +11,6 @@ func notTheDrains(p *Properties, v string) bool { return v != "" && v != trim(p.
 
 // ofDistributionsInResourceManager are judged like missingResourceManager; their names are in no file of Hadoop's defaults.
 var ofDistributionsInResourceManager = []missing{
-	{"methods of web requests (Dataproc)", rm + "webapp.methods-allowed", "", anyValue, Refused, "requests with other methods would be answered, and some of them change something", "",
-		"let a proxy in front pass only these; yarn.webapp.enable-rest-app-submissions=false refuses applications"},
 	{"partition of masters (EMR)", "yarn.node-labels.am.default-node-label-expression", "yarn.node-labels.enabled", anyValue, Changed,
 		"ApplicationMasters run where their queue's default-node-label-expression or they themselves say", "",
 		"have applications say it (mapreduce.job.am.node-label-expression, spark.yarn.am.nodeLabelExpression)"},

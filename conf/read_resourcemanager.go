@@ -80,6 +80,7 @@ func (r *Reader) web() Web {
 		CookieLife:          r.Duration("hadoop.http.authentication.token.validity", 10*time.Hour, time.Second, time.Second),
 		CSRF:                r.csrf(rm),
 		CrossOrigin:         r.crossOrigin(rm),
+		Methods:             r.Strings(rm + "webapp.methods-allowed"),
 		Introspection:       r.introspection(),
 		UI2:                 r.webApp("yarn.webapp.ui2."),
 		SchedulerUI:         r.webApp("yarn.webapp.scheduler-ui."),

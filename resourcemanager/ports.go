@@ -199,9 +199,10 @@ func (d *Daemon) listenWeb() (listeners []net.Listener, err error) {
 	if err != nil {
 		return listeners, err
 	}
-	c.ChangesAt, c.Apps = changesAt, d.webApps()
+	c.ChangesAt, c.Apps, c.Methods = changesAt, d.webApps(), d.settings.Web.Methods
 	if err = d.addPages(c, listeners[0]); err == nil && changesAt != "" {
 		c.ProxyOff = true // so that no application's page has the origin of those that change things
+		c.Methods = nil
 		err = d.addPages(c, listeners[1])
 	}
 	return listeners, err

@@ -37,6 +37,8 @@ type Config struct {
 	// CookieKind is what cookies say of how their user was found; empty is SimpleOrToken.
 	CookieKind string
 	CSRF       CSRF
+	// Methods are those of requests that are answered, in upper or lower case; empty: all that anything here knows.
+	Methods []string
 	// Changing are paths where Hadoop has a GET change something. Such a GET is refused where another method would be, and to
 	// browsers always: any page can have them send it. After a path, ?NAME means: only a request with that parameter.
 	Changing []string
@@ -112,7 +114,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (g *gate) serve(w http.ResponseWriter, r *http.Request) {
 	g.headers(w)
-	if !slices.Contains(methods, r.Method) {
+	if !slices.Contains(methods, r.Method) || !g.allowed(r.Method) {
 		Refuse(w, r, answer.NotAllowed())
 		return
 	}
@@ -134,6 +136,11 @@ func (g *gate) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	g.next.ServeHTTP(w, r.WithContext(WithCaller(r.Context(), caller)))
+}
+
+// allowed tells whether the configuration lets requests with a method be answered.
+func (g *gate) allowed(method string) bool {
+	return len(g.Methods) == 0 || slices.ContainsFunc(g.Methods, func(m string) bool { return strings.EqualFold(m, method) })
 }
 
 // headers are those that Hadoop puts on every answer, in its spelling.

@@ -229,6 +229,8 @@ func TestWhoMayChange(t *testing.T) {
 		{name: "a page without an origin", query: "?user.name=alice", headers: []string{"Origin", "null"}, status: 403},
 		{name: "a page of an application over plain http", query: "?user.name=alice", headers: []string{"Origin", "http://rm.example:8088"}, status: 403},
 		{name: "what a proxy relays", query: "?user.name=alice", headers: []string{webgate.Relayed, "1"}, status: 508},
+		{name: "a method that is not allowed", change: func(c *Config) { c.Methods = []string{"GET", "HEAD"} }, query: "?user.name=alice", status: 405},
+		{name: "one that is, in lower case", change: func(c *Config) { c.Methods = []string{"get", "put"} }, query: "?user.name=alice", status: 202, by: "alice"},
 		{name: "anonymous refused", change: func(c *Config) { c.AnonymousRefused = true }, status: 401},
 	} {
 		t.Run(c.name, func(t *testing.T) {
