@@ -2,6 +2,7 @@ package tree
 
 import (
 	"io"
+	"unicode/utf8"
 
 	"github.com/heddle-project/heddle/internal/visible"
 )
@@ -105,12 +106,13 @@ func jsonValue(b *out, v Value) {
 // character; what would not be seen is escaped, which changes no value.
 func jsonText(b *out, s string) {
 	b.byte('"')
-	if plain(s) {
-		b.text(s)
-		b.byte('"')
-		return
-	}
-	for _, r := range s {
+	for n := plainJSON(s); ; n = plainJSON(s) {
+		b.text(s[:n])
+		if s = s[n:]; s == "" {
+			break
+		}
+		r, size := utf8.DecodeRuneInString(s)
+		s = s[size:]
 		switch {
 		case r == '"' || r == '\\':
 			b.byte('\\')
@@ -124,13 +126,12 @@ func jsonText(b *out, s string) {
 	b.byte('"')
 }
 
-// plain tells whether neither form has to escape anything.
-func plain(s string) bool {
+// plainJSON is how many bytes at the beginning of a text are characters of ASCII that JSON has as they are.
+func plainJSON(s string) int {
 	for i := range len(s) {
-		switch c := s[i]; {
-		case c < 0x20 || c >= 0x7f, c == '"', c == '\\', c == '<', c == '>', c == '&':
-			return false
+		if c := s[i]; c < 0x20 || c >= 0x7f || c == '"' || c == '\\' {
+			return i
 		}
 	}
-	return true
+	return len(s)
 }

@@ -112,11 +112,12 @@ func xmlClose(b *out, name string) {
 // character: one control character in an application's name must not make the
 // whole list unreadable.
 func xmlText(b *out, s string) {
-	if plain(s) {
-		b.text(s)
-		return
-	}
 	for i := 0; i < len(s); {
+		if n := plainXML(s[i:]); n > 0 {
+			b.text(s[i : i+n])
+			i += n
+			continue
+		}
 		r, n := utf8.DecodeRuneInString(s[i:])
 		switch {
 		case r == '&':
@@ -142,4 +143,15 @@ func xmlText(b *out, s string) {
 
 func inXML(r rune) bool {
 	return r == '\t' || r == '\n' || r == '\r' || r >= 0x20 && r <= 0xd7ff || r >= 0xe000 && r <= 0xfffd || r >= 0x10000
+}
+
+// plainXML is how many bytes at the beginning of a text are characters of ASCII that XML has as they are.
+func plainXML(s string) int {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c < 0x20 || c >= 0x7f, c == '"', c == '<', c == '>', c == '&':
+			return i
+		}
+	}
+	return len(s)
 }
