@@ -31,7 +31,7 @@ func Readers(args []string) error {
 	n := o.fs.Int("readers", 20, "readers")
 	every := o.fs.Float64("every", 1, "seconds between two questions of a reader; 0 asks again at once")
 	web := o.fs.Int("web-port", 8088, "port of the web services")
-	paths := o.fs.String("paths", "apps,scheduler,why", "what readers ask for, in turn")
+	paths := o.fs.String("paths", "apps,scheduler,why", "what readers ask for, in turn; latest: the latest hundred applications")
 	o.parse(args)
 	if o.cfg.Queues < 2 {
 		return errors.New("at least 2 queues are needed")
@@ -194,6 +194,8 @@ func (r *readers) read(ctx context.Context, by http.RoundTripper, path string) e
 	switch path {
 	case "apps":
 		want, times = `"id":"application_`, len(r.ids)
+	case "latest":
+		url, want, times = r.base+"apps?limit=100", `"id":"application_`, min(100, len(r.ids))
 	case "why":
 		one := r.ids[rand.IntN(len(r.ids))]
 		id := fmt.Sprintf("application_%d_%04d", one.TS, one.ID)
