@@ -214,10 +214,13 @@ func TestAuditOfReservations(t *testing.T) {
 	submit.Queue = proto.String("plan")
 	must(alice, "submitReservation", submit, &pb.ReservationSubmissionResponse{})
 	must(alice, "deleteReservation", &pb.ReservationDeleteRequest{ReservationId: made}, &pb.ReservationDeleteResponse{})
+	if status, text, _ := w.post("reservation/delete?user.name=alice", `{"reservation-delete-context":{"reservation-id":"`+convert.ReservationID(made).String()+`"}}`); status == 200 {
+		t.Errorf("deleted twice: %s", text)
+	}
 
 	target := " | TARGET=ClientRMService: " + convert.ReservationID(made).String()
 	got := w.audits("Reservation Request")
-	if len(got) != 3 || !strings.Contains(got[0], "OPERATION=Submit Reservation Request"+target+" | RESULT=FAILURE | DESCRIPTION=") ||
+	if len(got) != 4 || !strings.Contains(got[3], "OPERATION=Delete Reservation Request"+target+" | RESULT=FAILURE | DESCRIPTION=") || !strings.Contains(got[0], "OPERATION=Submit Reservation Request"+target+" | RESULT=FAILURE | DESCRIPTION=") ||
 		!strings.HasSuffix(got[1], "OPERATION=Submit Reservation Request"+target+" | RESULT=SUCCESS") ||
 		!strings.HasSuffix(got[2], "OPERATION=Delete Reservation Request"+target+" | RESULT=SUCCESS") {
 		t.Errorf("%q", got)

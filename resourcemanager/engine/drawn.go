@@ -55,6 +55,16 @@ func shared[T comparable](last **T, x *T) *T {
 	return *last
 }
 
+// maxSharedACLs bounds the texts that stay in a memo after the applications that had them.
+const maxSharedACLs = 4 << 10
+
+func (d *drawn) commonOf(x *view.Common) *view.Common {
+	if len(x.ViewACL)+len(x.ModifyACL) > maxSharedACLs {
+		return own(x)
+	}
+	return d.common.of(x, own)
+}
+
 // asksOf shows what is wanted, and what is asked for a master.
 func (d *drawn) asksOf(wanted []scheduler.Wanted, requests []yarn.Ask) *view.Asks {
 	if d.asks != nil && slices.Equal(wanted, d.wanted) && slices.Equal(requests, d.requests) {

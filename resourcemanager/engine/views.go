@@ -221,11 +221,11 @@ func (e *Engine) appView(a *application) *view.Application {
 		Queue: a.queue, Priority: a.priority, State: a.state, PublicState: a.public(), Unmanaged: a.sub.Unmanaged,
 		CallerContext: a.sub.CallerContext, SubmitTime: a.submitTime, StartTime: a.submitTime, LaunchTime: a.launchTime,
 	}
-	v.Common = e.drawn.common.of(&view.Common{
+	v.Common = e.drawn.commonOf(&view.Common{
 		User: a.sub.User, RealUser: a.sub.RealUser, Type: a.sub.Type, KeepContainers: a.sub.KeepContainers, MaxAttempts: a.maxAttempts(&e.set),
 		Label: a.sub.Label, LabelSet: a.sub.LabelSet, AMLabel: a.sub.masterLabel(), LogAggregation: e.set.LogAggregation, LogPatience: e.set.LogPatience,
 		ViewACL: a.sub.ViewACL, ModifyACL: a.sub.ModifyACL,
-	}, own)
+	})
 	if a.expireAt > 0 {
 		v.Timeouts = []view.Timeout{{Type: "LIFETIME", ExpireAt: a.expireAt}}
 	}

@@ -40,10 +40,11 @@ func (s *server) nodes(r *http.Request) (*answer.Response, error) {
 //
 // compat: blanks belong to names, and no name is none; commas alone name no state, and no node is in it.
 func statesOf(text string) (out []yarn.NodeState, err error) {
-	for i, name := range strings.Split(strings.TrimRight(text, ","), ",") {
-		if name == "" && i == 0 && text != "" {
-			continue // as Java splits ","
-		}
+	names := strings.TrimRight(text, ",") // as Java splits a text
+	if names == "" && text != "" {
+		return nil, nil
+	}
+	for _, name := range strings.Split(names, ",") {
 		state, ok := yarn.ParseNodeState(strings.ToUpper(name))
 		if !ok {
 			return nil, noNodeState(name)

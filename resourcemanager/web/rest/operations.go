@@ -73,7 +73,7 @@ func (s *server) logScheduler(r *http.Request) (*answer.Response, error) {
 	return &answer.Response{Text: "Capacity scheduler logs are being created."}, nil
 }
 
-// resizeBody is what a node is to offer; a timeout for what is allocated beyond it is not built and passed by.
+// resizeBody is what a node is to offer, and how long it may have more allocated than that.
 type resizeBody struct {
 	XMLName  xml.Name  `xml:"resourceOption" json:"-"`
 	Resource *sizeBody `xml:"resource" json:"resource"`
