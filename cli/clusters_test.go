@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "rewrite what is said of the configurations in testdata/clusters")
+var update = flag.Bool("update", false, "rewrite the files said.out in testdata/clusters")
 
-// advised is what the operator of each of testdata/clusters sets after reading what is refused.
+// advised has, for each configuration in testdata/clusters, the properties that the refusals tell an operator to set.
 var advised = map[string][]string{
 	"bigtop":   nil,
 	"dataproc": nil,
@@ -24,9 +24,9 @@ var advised = map[string][]string{
 		"yarn.nodemanager.runtime.linux.allowed-runtimes=default"},
 }
 
-// TestConfigurationsOfDistributions: testdata/clusters has configurations as managers and packages of distributions write them. said.out of each is
-// what a daemon says of its scripts, `yarn conf -lint` of its site files and `yarn queue -lint` of its queues. Once the operator
-// has done what the refusals say, none is left.
+// TestConfigurationsOfDistributions: testdata/clusters has configurations as the managers and packages of distributions write them. The file said.out of each
+// has what a daemon reports about its scripts, `yarn conf -lint` about its site files and `yarn queue -lint` about its queues. Nothing is refused once
+// the operator has done what the refusals say.
 func TestConfigurationsOfDistributions(t *testing.T) {
 	for name, settings := range advised {
 		t.Run(name, func(t *testing.T) {
@@ -56,14 +56,14 @@ func TestConfigurationsOfDistributions(t *testing.T) {
 				args = append(args, "-D", s)
 			}
 			if got := newWorld().run(append(args, "-lint", dir)...); got.code != 0 || strings.Contains(got.out, ": refused [") {
-				t.Errorf("the advice was followed, and exit code %d\n%s%s", got.code, got.out, got.err)
+				t.Errorf("after following the advice, exit code %d\n%s%s", got.code, got.out, got.err)
 			}
 		})
 	}
 }
 
-// TestLayoutOfPackages: in the layout of Bigtop's packages, which distributions on it have too, HADOOP_HOME is enough to find the jars of all parts and the
-// configuration, also behind the links that alternatives makes.
+// TestLayoutOfPackages: with the layout of Bigtop's packages, which distributions based on Bigtop share, HADOOP_HOME is enough to find the jars of all parts and the
+// configuration, even through the links that alternatives makes.
 func TestLayoutOfPackages(t *testing.T) {
 	root := t.TempDir()
 	lib := filepath.Join(root, "usr/lib")

@@ -172,9 +172,9 @@ func (c *call) start(args []string) int {
 	return c.report(c.command.run(c))
 }
 
-// undashed drops the words that are dashes alone.
+// undashed drops the words "-" and "--".
 //
-// compat: one ends the generic options, two end nothing, wherever they are.
+// compat: a first word "-" ends the generic options; "--" ends nothing and is dropped anywhere.
 func undashed(words []string) []string {
 	if len(words) > 0 && words[0] == "-" {
 		words = words[1:]

@@ -78,9 +78,9 @@ func daemonLog(c *call) error {
 	return c.askLevel(scheme+"://"+words[0]+"/logLevel", query)
 }
 
-// daemonLogMisused says what is wrong with the command line, if it is not plain, and prints the usage.
+// daemonLogMisused says what is wrong with the command line, unless what is empty, and prints the usage.
 //
-// compat: all of it goes to standard error, and the exit code is -1 whatever is wrong.
+// compat: everything goes to standard error, and the exit code is -1 for every mistake.
 func (c *call) daemonLogMisused(what string) error {
 	if what != "" {
 		fmt.Fprintf(c.Stderr, "yarn daemonlog: %s\n", visible.Line(what))

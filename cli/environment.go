@@ -61,7 +61,7 @@ func (c *call) surround() {
 	if c.global.logLevel != "" {
 		v.Set("HADOOP_LOGLEVEL", c.global.logLevel)
 	}
-	alone := c.command != nil && c.command.bare && c.command.name != "envvars" // which shows what the scripts make of it
+	alone := c.command != nil && c.command.bare && c.command.name != "envvars" // envvars shows what the scripts make of the environment
 	if !alone {
 		s.read(filepath.Join(v.Value("HADOOP_LIBEXEC_DIR"), "hadoop-layout.sh"))
 	}

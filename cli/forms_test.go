@@ -10,9 +10,9 @@ import (
 	"github.com/heddle-project/heddle/client/clienttest"
 )
 
-// TestFormsOfCommandLines: options twice, missing, unknown, with one dash, two or "=", and words too many end as with Hadoop 3.5's own commands.
-// testdata/forms.tsv has what these did: the exit code and the first lines of standard output and standard error. None needs an answer of
-// the ResourceManager. A reason in the last column says why a line may differ, which then has to.
+// TestFormsOfCommandLines: command lines with options that are repeated, missing, unknown, or written with one dash, two or "=", and with too many words end as
+// with Hadoop 3.5's own commands. testdata/forms.tsv has what those did: the exit code and the first lines of standard output and standard error. No line needs
+// an answer of the ResourceManager. A line with a reason in the last column must end differently.
 func TestFormsOfCommandLines(t *testing.T) {
 	f, err := os.Open("testdata/forms.tsv")
 	if err != nil {

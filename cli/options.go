@@ -221,7 +221,7 @@ func genericOptions(args []string) (g genericValues, rest []string, err error) {
 	return g, args, nil
 }
 
-// exists tells of the local files that an option names whether they are there. Nothing here needs them, but a job would.
+// exists checks that the local files which an option names exist. No command here reads them, but a job would.
 func (o *option) exists(value string) error {
 	if !slices.Contains([]string{"files", "libjars", "archives", "tokenCacheFile"}, o.name) {
 		return nil
@@ -230,7 +230,7 @@ func (o *option) exists(value string) error {
 		if name == "" {
 			return illegalArgument("File name can't be empty string")
 		}
-		path, _, _ := strings.Cut(name, "#") // what it is called on the nodes
+		path, _, _ := strings.Cut(name, "#") // after # comes the file's name on the nodes
 		if u, err := url.Parse(path); err == nil && u.Scheme == "file" {
 			path = u.Path
 			name = "file:" + path

@@ -143,7 +143,7 @@ func (c *call) mutation() (m confMutation, err error) {
 	return m, nil
 }
 
-// splitQueues splits at semicolons; those at the end are of no account.
+// splitQueues splits at semicolons; semicolons at the end are ignored.
 //
 // compat: an empty text is one queue without a name, which the ResourceManager refuses.
 func splitQueues(text string) []string {
@@ -157,7 +157,7 @@ func splitQueues(text string) []string {
 	return strings.Split(text, ";")
 }
 
-// confQueues reads "path:key=value,key=value;path:key=value", the value of an option that was given or was not.
+// confQueues reads "path:key=value,key=value;path:key=value", the value of an option; given is empty if the option was not given.
 func confQueues(given []string) (out []confQueue, err error) {
 	if len(given) == 0 {
 		return nil, nil
@@ -183,7 +183,7 @@ var pairs = regexp.MustCompile(`(?:\\,|[^,])*`)
 // confEntries reads "key=value,key=value". A comma in a value has a backslash before it; all backslashes are dropped.
 func confEntries(text string) (out []confEntry, err error) {
 	all := pairs.FindAllString(text, -1)
-	for len(all) > 1 && all[len(all)-1] == "" { // compat: commas at the end are of no account, others are
+	for len(all) > 1 && all[len(all)-1] == "" { // compat: commas at the end are ignored, other needless ones are an error
 		all = all[:len(all)-1]
 	}
 	for _, pair := range all {

@@ -41,7 +41,7 @@ func top(c *call) error {
 	c.opts, err = parse(topOptions, c.args)
 	var noValue errMissing
 	if errors.As(err, &noValue) {
-		err = javaError{"org.apache.commons.cli.MissingArgumentException", noValue.Error()} // compat: an uncaught exception of this command alone
+		err = javaError{"org.apache.commons.cli.MissingArgumentException", noValue.Error()} // compat: in Hadoop's command, and in no other, the exception is uncaught
 	}
 	if err != nil {
 		return err

@@ -2,15 +2,15 @@ package conf
 
 import "strings"
 
-// Of distributions: what they set beside Hadoop's own properties, and what their managers leave for others to fill in.
+// What distributions add to Hadoop's properties, and the placeholders that their managers leave in values.
 
 const drainTimeout = rm + "nodemanager-graceful-decommission-timeout-secs"
 
-// notTheDrains matches seconds other than those that drains last.
+// notTheDrains matches a number of seconds other than the configured timeout of drains.
 func notTheDrains(p *Properties, v string) bool { return v != "" && v != trim(p.Get(drainTimeout)) }
 
-// ofDistributionsInResourceManager are judged like missingResourceManager; their names are in no file of Hadoop's defaults.
-var ofDistributionsInResourceManager = []missing{
+// ofDistributions are rows like those of missingResourceManager for properties that none of Hadoop's files of defaults has.
+var ofDistributions = []missing{
 	{"partition of masters (EMR)", "yarn.node-labels.am.default-node-label-expression", "yarn.node-labels.enabled", anyValue, Changed,
 		"ApplicationMasters run where their queue's default-node-label-expression or they themselves say", "",
 		"have applications say it (mapreduce.job.am.node-label-expression, spark.yarn.am.nodeLabelExpression)"},
@@ -20,16 +20,10 @@ var ofDistributionsInResourceManager = []missing{
 		"a draining node waits until the applications that ran there have ended, or for its deadline", "false", ""},
 }
 
-// ofDistributionsInNodeManager is the same for the NodeManager.
-var ofDistributionsInNodeManager = []missing{
-	{"logs left on nodes (EMR)", "yarn.log-aggregation.enable-local-cleanup", "yarn.log-aggregation-enable", isFalse, Changed, "logs that were collected are deleted from the node", "true",
-		"where a program still reads them, " + nm + "delete.debug-delay-sec lets them stay for a while"},
-}
-
-// placeholder begins what the agent of Cloudera Manager replaces when it starts a role.
+// placeholder is the beginning of every placeholder that the agent of Cloudera Manager replaces when it starts a role.
 const placeholder = "{{CMF_"
 
-// placeholders are properties that somebody reads and that have something in them which is still to be replaced.
+// placeholders finds the properties that are read and still have a placeholder in their values.
 func placeholders(p *Properties, read map[string]bool) (out Findings) {
 	for _, v := range p.Explicit() {
 		_, rest, found := strings.Cut(v.Value, placeholder)
@@ -44,7 +38,7 @@ func placeholders(p *Properties, read map[string]bool) (out Findings) {
 	return out
 }
 
-// preemptionProperties are those of preemption that the CapacityScheduler reads (scheduler/config/preemption.go), without their head.
+// preemptionProperties are the properties of preemption that the CapacityScheduler reads (scheduler/config/preemption.go), without the prefix that they share.
 var preemptionProperties = []string{
 	"observe_only", "monitoring_interval", "max_wait_before_kill", "total_preemption_per_round", "max_ignored_over_capacity", "natural_termination_factor",
 	"select_based_on_reserved_containers", "additional_res_balance_based_on_reserved_containers", "conservative-drf",

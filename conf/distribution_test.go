@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What Cloudera Manager's agent has yet to replace matters where somebody reads it.
+// A placeholder of Cloudera Manager is refused in a property that is read, and in no other.
 func TestPlaceholders(t *testing.T) {
 	for _, c := range []struct {
 		name, value string
@@ -31,7 +31,7 @@ func TestPlaceholders(t *testing.T) {
 
 var rmJudge, nmJudge = UnsupportedByResourceManager, UnsupportedByNodeManager
 
-// Properties of preemption in the site files have an effect with the CapacityScheduler alone; a misspelt one has none.
+// Properties of preemption in the site files have an effect only with the CapacityScheduler, and a misspelt one has none.
 func TestPropertiesOfPreemption(t *testing.T) {
 	var read []string
 	for _, name := range readByPreemption() {

@@ -206,20 +206,20 @@ type NodeLabel struct {
 // NodeLogs is what happens to containers' logs.
 type NodeLogs struct {
 	Aggregate       bool          // yarn.log-aggregation-enable
-	DefaultFS       string        // fs.defaultFS: where RemoteDir is, unless it says
+	DefaultFS       string        // fs.defaultFS: the file system of a remote directory whose path names none
 	RemoteGroup     string        // nm.remote-app-log-dir.groupname
 	Compression     string        // nm.log-aggregation.compression-type
 	Policy          string        // nm.log-aggregation.policy.class: "all", "am", "am-or-failed", "failed", "failed-or-killed", "sample", "limit-size", "none", or the unknown class
 	PolicyParams    string        // nm.log-aggregation.policy.parameters
 	Roll            time.Duration // nm.log-aggregation.roll-monitoring-interval-seconds, never below ….min; 0 = one upload at the end
-	FilesPerApp     int           // nm.log-aggregation.num-log-files-per-app, of rolling uploads
-	IndexedMaxBytes int64         // indexedFile.log.roll-over.max-file-size-gb: from this size on an indexed file is not appended to
+	FilesPerApp     int           // nm.log-aggregation.num-log-files-per-app, for rolling uploads
+	IndexedMaxBytes int64         // indexedFile.log.roll-over.max-file-size-gb: an indexed file of this size or more is not appended to
 	IndexedRetries  int           // indexedFile.fs.op.num-retries
 	IndexedPause    time.Duration // indexedFile.fs.retry-interval-ms
 	LocalCleanup    bool          // yarn.log-aggregation.enable-local-cleanup: uploaded files are deleted
 	Threads         int           // nm.logaggregation.threadpool-size-max
 	Retain          time.Duration // nm.log.retain-seconds, without aggregation
-	KeepStates      time.Duration // yarn.log-aggregation-status.time-out.ms: how long a ResourceManager may ask again how far it is
+	KeepStates      time.Duration // yarn.log-aggregation-status.time-out.ms: how long a ResourceManager may ask again for the state of an application's log aggregation
 	ServerURL       string        // yarn.log.server.url, where people see aggregated logs
 	ServiceURL      string        // yarn.log.server.web-service.url, where programs do
 }

@@ -291,7 +291,7 @@ func TestNodeManagerRefusals(t *testing.T) {
 	}
 }
 
-// TestLogFormats: one of Hadoop's own has to be in the list, under whatever name, and the first is written.
+// TestLogFormats: the list must have one of Hadoop's own formats, under any name; the first of them is written.
 func TestLogFormats(t *testing.T) {
 	for list, want := range map[string]Severity{"TFile": -1, "IFile": -1, "IFile,TFile": -1, "TFile,Other": -1, "Other": Refused, "Other,IFile": Changed, "Unset": Refused} {
 		no, odd := split(UnsupportedByNodeManager(nodeProperties(t, "yarn.log-aggregation-enable", "true", "yarn.log-aggregation.file-formats", list,

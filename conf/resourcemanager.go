@@ -55,7 +55,7 @@ type Web struct {
 	CookieLife          time.Duration // hadoop.http.authentication.token.validity
 	CSRF                CSRF          // yarn.resourcemanager.webapp.rest-csrf.*
 	CrossOrigin         CrossOrigin   // yarn.resourcemanager.webapp.cross-origin.enabled, hadoop.http.cross-origin.*
-	Methods             []string      // yarn.resourcemanager.webapp.methods-allowed, Dataproc's: of requests that are answered; nil: every method
+	Methods             []string      // yarn.resourcemanager.webapp.methods-allowed, Dataproc's own: the HTTP methods that are answered; nil: every method
 	FrameOptions        string        // yarn.resourcemanager.webapp.xfs-filter.xframe-options; "" when yarn.webapp.xfs-filter.enabled is false
 	Introspection       Introspection
 	UI2                 WebApp // yarn.webapp.ui2.*

@@ -63,6 +63,7 @@ func TestNamesAreKnown(t *testing.T) {
 		"yarn.resourcemanager.heddle.configuration-history.path":         "ours",
 		"yarn.resourcemanager.heddle.black-box.record":                   "ours",
 		"yarn.resourcemanager.heddle.black-box.record-bytes":             "ours",
+		"yarn.resourcemanager.webapp.methods-allowed":                    "Dataproc's",
 		"yarn.resourcemanager.webapp.rest-csrf.browser-useragents-regex": "code only",
 		rm + "monitor.capacity.queue-management.monitoring-interval":     "code only",
 		rm + "reservation-system.favor-early-allocation":                 "code only",

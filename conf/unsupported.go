@@ -341,7 +341,7 @@ func UnsupportedByResourceManager(p *Properties) Findings {
 	} else {
 		asked = append(asked, readByPreemption()...)
 	}
-	return unsupported(p, asked, foreign, missingEverywhere, missingResourceManager, ofDistributionsInResourceManager)
+	return unsupported(p, asked, foreign, missingEverywhere, missingResourceManager, ofDistributions)
 }
 
 func unsupported(p *Properties, asked, foreign []string, tables ...[]missing) Findings {

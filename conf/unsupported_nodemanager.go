@@ -80,7 +80,7 @@ func withoutV2(p *Properties, v string) bool {
 	return unless(cgroups+"v2.enabled", isTrue)(p, v)
 }
 
-// ownFormat is where the first of Hadoop's own formats is in a list of formats: -1 if nowhere.
+// ownFormat is the index of the first of Hadoop's own formats in a list of formats, or -1.
 func ownFormat(p *Properties, list []string) int {
 	return slices.IndexFunc(list, func(name string) bool {
 		class := p.Get("yarn.log-aggregation.file-controller." + name + ".class")
@@ -107,7 +107,7 @@ var readElsewhereByNodeManager = []string{
 func UnsupportedByNodeManager(p *Properties) Findings {
 	r := NewReader(p)
 	s := readNodeManager(r)
-	out := unsupported(p, append(r.Asked(), readElsewhereByNodeManager...), othersThanNodeManager, missingEverywhere, missingNodeManager, ofDistributionsInNodeManager)
+	out := unsupported(p, append(r.Asked(), readElsewhereByNodeManager...), othersThanNodeManager, missingEverywhere, missingNodeManager)
 	return append(append(foreignAux(p, s.Aux), uncollected(p)...), out...)
 }
 

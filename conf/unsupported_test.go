@@ -267,8 +267,7 @@ func TestRowsAreKnown(t *testing.T) {
 // asking are values that ask for what the rows of a property are about, where
 // neither true nor a Java class does.
 var asking = map[string]string{
-	"yarn.log-aggregation.enable-local-cleanup": "false",
-	"hadoop.security.authentication":            "kerberos", "hadoop.rpc.protection": "privacy", rm + "epoch": "2",
+	"hadoop.security.authentication": "kerberos", "hadoop.rpc.protection": "privacy", rm + "epoch": "2",
 	nm + "resource.percentage-physical-cpu-limit": "80", rm + "ha.automatic-failover.embedded": "false",
 	rm + "fs.state-store.uri": "s3a://bucket/store",
 }
@@ -287,8 +286,8 @@ func TestEveryRowTellsTheWayOn(t *testing.T) {
 		judge  func(*Properties) Findings
 		tables [][]missing
 	}{
-		{UnsupportedByResourceManager, [][]missing{missingEverywhere, missingResourceManager, ofDistributionsInResourceManager}},
-		{UnsupportedByNodeManager, [][]missing{missingEverywhere, missingNodeManager, ofDistributionsInNodeManager}},
+		{UnsupportedByResourceManager, [][]missing{missingEverywhere, missingResourceManager, ofDistributions}},
+		{UnsupportedByNodeManager, [][]missing{missingEverywhere, missingNodeManager}},
 	} {
 		of := func(row missing, set ...string) Findings {
 			return slices.DeleteFunc(daemon.judge(overrides(t, set...)), func(f Finding) bool { return f.Feature != row.feature || f.Reason != row.reason })

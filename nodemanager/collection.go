@@ -23,7 +23,7 @@ import (
 // logsPart is the name under which the times are kept at which logs are to be deleted.
 const logsPart = "logs"
 
-// ownersPart is the name under which it is kept whose logs these are, so that they can be read until then.
+// ownersPart is the name of the part that keeps who owns the logs, and who else may read them, until they are deleted.
 const ownersPart = "logs.owners"
 
 // maxReports bounds what heartbeats still have to tell about the collection of logs; beyond it the newest are dropped.
@@ -41,7 +41,7 @@ type collection struct {
 
 	mu      sync.Mutex
 	apps    map[yarn.ApplicationID]*gathering
-	ended   map[yarn.ApplicationID]loop.Application // those whose logs are to be deleted later
+	ended   map[yarn.ApplicationID]loop.Application // applications whose logs are to be deleted later
 	pending []heartbeat.LogReport
 }
 
@@ -184,13 +184,13 @@ func (c *collection) upload(x engine.CollectLogs, g *gathering) {
 	}
 }
 
-// logOwner is whose logs are kept, and who else may read them.
+// logOwner says who owns logs that are kept, and who else may read them.
 type logOwner struct {
 	User string            `json:"user"`
 	ACLs map[string]string `json:"acls,omitempty"`
 }
 
-// deleteLater has logs deleted when they have been kept long enough, in another life if need be. Until then they can be read.
+// deleteLater has logs deleted when they have been kept long enough, after a restart if need be. Until then they can be read.
 func (c *collection) deleteLater(x engine.CollectLogs) {
 	at := c.deleter.Deadline(time.Now().UnixMilli())
 	owner := logOwner{x.User, x.ACLs}
@@ -201,14 +201,14 @@ func (c *collection) deleteLater(x engine.CollectLogs) {
 	c.deleteAt(x.Application, at)
 }
 
-// show lets the logs of an ended application be read.
+// show makes the logs of an ended application readable.
 func (c *collection) show(id yarn.ApplicationID, o logOwner) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ended[id] = loop.Application{ID: id, User: o.User, State: engine.ApplicationFinished, ACLs: o.ACLs}
 }
 
-// application is one that has ended, and whose logs are here.
+// application returns an ended application whose logs are still on this node.
 func (c *collection) application(id yarn.ApplicationID) (loop.Application, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -216,7 +216,7 @@ func (c *collection) application(id yarn.ApplicationID) (loop.Application, bool)
 	return a, ok
 }
 
-// applications are those that have ended, and whose logs are here, by their ids.
+// applications returns the ended applications whose logs are still on this node, by id.
 func (c *collection) applications() []loop.Application {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -240,7 +240,7 @@ func (c *collection) deleteAt(id yarn.ApplicationID, at int64) {
 	})
 }
 
-// restore takes up the deletions of the last life. Of some logs it may not be known whose they are: nobody reads them.
+// restore takes up the deletions that were due when the NodeManager last stopped. Logs whose owner is not known cannot be read by anybody.
 func (c *collection) restore(kept, owners map[string][]byte) {
 	for key, value := range kept {
 		id, err := yarn.ParseApplicationID(key)

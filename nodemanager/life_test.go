@@ -205,7 +205,7 @@ func (w *world) checkFinished() {
 // gone waits until nothing is left of an ended application but its logs.
 func (w *world) gone() {
 	w.Helper()
-	await(w, "the application is forgotten, but for its logs", func() bool {
+	await(w, "the application is forgotten, except for its logs", func() bool {
 		status, body, err := w.get("/ws/v1/node/apps/" + w.app.String())
 		logs := w.site["yarn.log-aggregation-enable"] != "true" && strings.Contains(body, `"state":"FINISHED"`) && !strings.Contains(body, "containerids")
 		return err == nil && (status == http.StatusNotFound || logs)
@@ -235,7 +235,7 @@ func TestMany(t *testing.T) {
 	}
 }
 
-// Without aggregation logs can be read after their application's end, in another life too, until they have been kept long enough.
+// Without aggregation logs can be read after the end of their application, even after a restart, until they have been kept long enough.
 func TestLogsAreDeleted(t *testing.T) {
 	t.Parallel()
 	w := quietWorld(t, "yarn.nodemanager.log.retain-seconds", "2", "yarn.nodemanager.recovery.enabled", "true")
@@ -266,7 +266,7 @@ func TestLogsAreDeleted(t *testing.T) {
 	}
 }
 
-// With aggregation one file has the logs of all of an application's containers, and they are here no more. It is in the first format of
+// With aggregation one file has the logs of all containers of an application, and the node has deleted them. The file is in the first format of
 // the list, as in CDP.
 func TestAggregation(t *testing.T) {
 	t.Parallel()

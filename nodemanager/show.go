@@ -76,10 +76,10 @@ func (d *Daemon) Node() view.Node {
 	return n
 }
 
-// Applications implements web.Source: those with containers here, and those that have ended and whose logs are still here.
+// Applications implements web.Source: applications with containers on this node, and ended ones whose logs are still on it.
 func (d *Daemon) Applications() []view.Application {
 	live := d.loop.Applications()
-	for _, a := range d.logs.applications() { // the later list: one that ends meanwhile is in one of them, or in both
+	for _, a := range d.logs.applications() { // asked for last: an application that ends meanwhile is in at least one of the two lists
 		if at, found := slices.BinarySearchFunc(live, a.ID, func(x loop.Application, id yarn.ApplicationID) int { return x.ID.Compare(id) }); !found {
 			live = slices.Insert(live, at, a)
 		}
@@ -98,7 +98,7 @@ func (d *Daemon) Application(id yarn.ApplicationID) (view.Application, bool) {
 	return application(a, d.loop.Containers()), ok
 }
 
-// application is one that has containers here, or logs that are kept.
+// application returns an application with containers on this node, or with logs that are kept.
 func (d *Daemon) application(id yarn.ApplicationID) (loop.Application, bool) {
 	if a, ok := d.loop.Application(id); ok {
 		return a, true

@@ -18,8 +18,8 @@ import (
 	"github.com/heddle-project/heddle/wire/serve"
 )
 
-// TestOutlastsFailover: delegation tokens, their renewals and cancellations, drains with their deadlines, and changes of the queues that wait to be confirmed go on when another
-// ResourceManager takes over while the first one still runs.
+// TestOutlastsFailover: delegation tokens, their renewals and cancellations, drains with their deadlines, and changes of the queues that wait to be confirmed outlast a failover
+// to another ResourceManager while the first one still runs.
 func TestOutlastsFailover(t *testing.T) {
 	pair := newPairIn(t, zookeepertest.New(), "yarn.resourcemanager.recovery.enabled", "true", "yarn.resourcemanager.store.class", "zookeeper",
 		"hadoop.zk.address", "zk:2181", confStoreClass, "zk", "yarn.acl.enable", "true", "yarn.admin.acl", operator)
@@ -78,7 +78,7 @@ func TestOutlastsFailover(t *testing.T) {
 	}
 	must(two.as("alice"), "cancelDelegationToken", &pb.CancelDelegationTokenRequest{Token: tok}, &pb.CancelDelegationTokenResponse{})
 
-	one.again() // it may not have noticed yet that it was replaced
+	one.again() // the first one may not have noticed yet that it was replaced
 	lead(one)
 	_, err = renew(one)
 	refused(t, err, serve.YarnException, ipc.ClassInvalidToken+": ")
@@ -87,7 +87,7 @@ func TestOutlastsFailover(t *testing.T) {
 	}
 }
 
-// dyingStore is that of a process that is killed when a change has just been stored.
+// dyingStore is the store of a process that is killed right after a change was stored.
 type dyingStore struct{ confstore.Store }
 
 func (s dyingStore) Commit(ctx context.Context, was int64, next *confstore.State) error {
@@ -96,8 +96,8 @@ func (s dyingStore) Commit(ctx context.Context, was int64, next *confstore.State
 
 func (dyingStore) Load(context.Context) (*confstore.State, error) { return nil, errKilled }
 
-// TestTrialsOutlastKills: a change that waits to be confirmed goes on waiting after a kill -9 right after it was stored, a confirmation holds, and what nobody confirms in time is
-// not in force any more when the next ResourceManager begins.
+// TestTrialsOutlastKills: a change that waits to be confirmed still waits after a kill -9 right after it was stored; a confirmation holds; and a change that nobody confirmed in time
+// is not in force when the next ResourceManager starts.
 func TestTrialsOutlastKills(t *testing.T) {
 	for _, kind := range []string{"leveldb", "fs", "zk"} {
 		t.Run(kind, func(t *testing.T) {
@@ -108,7 +108,7 @@ func TestTrialsOutlastKills(t *testing.T) {
 				was := w.term().queues.store
 				w.term().queues.store = dyingStore{was}
 				if err := do(); err == nil {
-					t.Error("whoever is killed has acknowledged")
+					t.Error("a ResourceManager that was killed has acknowledged the change")
 				}
 				w.term().queues.store = was
 				w.again()

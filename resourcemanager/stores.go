@@ -25,7 +25,7 @@ func (t *term) openStore(ctx context.Context) (err error) {
 			return fmt.Errorf("cannot open the state store: %w", err)
 		}
 		r.with(t.following.get())
-		r.bolt.Read = t.readAhead // bolt gives single contexts back
+		r.bolt.Read = t.readAhead // the bolt store can read single contexts later
 		if t.store, err = r.open(t.openBolt); err != nil {
 			return err
 		}

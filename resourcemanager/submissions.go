@@ -8,8 +8,8 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/state"
 )
 
-// readAhead makes the submission of a record, or an error, while the state store is being read, on all processors. It takes the context out of
-// the record: so it does not stay in memory, and its memory is used again.
+// readAhead makes the submission of a record, or an error, while the state store is being read, on all processors. It removes the context from
+// the record, so that the context does not stay in memory and its memory can be reused.
 func (t *term) readAhead(r *state.Application) any {
 	sub, err := t.readSubmission(r)
 	r.Context = nil
@@ -19,7 +19,7 @@ func (t *term) readAhead(r *state.Application) any {
 	return sub
 }
 
-// submission is that of an application in a snapshot, by its place there.
+// submission returns the submission of the application with index i in a snapshot.
 func (t *term) submission(s *state.Snapshot, i int) (*engine.Submission, error) {
 	if len(s.Made) == 0 {
 		return t.readSubmission(s.Applications[i])

@@ -48,9 +48,9 @@ type term struct {
 	epoch      int64           // how often the store has been used
 	recovering bool            // earlier terms left applications
 
-	storedGroups sync.Map // of each user of a stored application, as they are at the restart; empty once all are recovered
+	storedGroups sync.Map // by user of a stored application, as resolved at this start; empty once all applications are recovered
 	setAside     []access.SetAside
-	aside        int // how many records could not be used, of which setAside has the first
+	aside        int // how many records could not be used; setAside has the first ones
 
 	loop     *loop.Loop
 	box      *blackbox.Recorder // nil: nothing is kept

@@ -156,8 +156,8 @@ func (s *Scheduler) SetNodeTotal(n NodeRef, total yarn.Resource) { s.core.SetNod
 // SetMaxPriority changes what the priorities of applications are cut to from now on.
 func (s *Scheduler) SetMaxPriority(most int32) { s.core.SetMaxPriority(most) }
 
-// Overcommitted are containers whose end would leave the node with no less than nothing free, of the resources that the policy compares: those that
-// run no master first, then the newest. Those that have ended and are still there count as gone. None if the node has enough.
+// Overcommitted returns the containers that have to end before the node holds no more than it has, of the resources that the policy compares. Masters come
+// last, and newer containers before older ones. Containers that have ended but still hold room count as gone. The list is empty if the node has enough.
 func (s *Scheduler) Overcommitted(n NodeRef) []ContainerRef { return s.core.Overcommitted(n) }
 
 // ShrinkNode changes what a node offers until SetNodeTotal, as while it drains. Its size still counts for the largest container that may be asked
@@ -478,7 +478,7 @@ func (s *Scheduler) Members(paths []string) [][]AppRef { return s.core.Members(p
 // AppUsage is what the application has and wants.
 func (s *Scheduler) AppUsage(a AppRef) AppUsage { return s.core.AppUsage(a) }
 
-// Wanted appends kinds of containers that the application waits for, the first so many in the order in which they are served.
+// Wanted appends the kinds of containers that the application waits for, up to a limit, in the order in which they are served.
 func (s *Scheduler) Wanted(a AppRef, most int, out []Wanted) []Wanted {
 	return s.core.Wanted(a, most, out)
 }

@@ -61,7 +61,7 @@ func (t *term) shown() string {
 // leftOver names something that readers still see when everything has ended, or is
 // empty.
 func (c *Cluster) leftOver() string {
-	if t := c.owner; t.inForce.Fair != nil { // what is wanted was computed up to a second ago
+	if t := c.owner; t.inForce.Fair != nil { // the FairScheduler may have computed what is wanted up to a second ago
 		t.post(posted{cmd: engine.UpdateShares{}})
 	}
 	if wrong := c.owner.shown(); wrong != "" {

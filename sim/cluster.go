@@ -24,17 +24,17 @@ type Options struct {
 	Events       bool // sweeps after events (asynchronous scheduling), not at heartbeats alone
 	Dominant     bool // all resources count, not memory alone
 	Preempting   bool // containers are preempted for queues that have too little
-	Reserving    bool // users reserve a part of queue plan, which has to be in Queues
+	Reserving    bool // users reserve parts of the queue plan, which Queues must have
 	Queues       *Queues
-	Others       []*Queues // other queues, to which refreshes may change
+	Others       []*Queues // configurations to which refreshes may change
 
 	Recorded func(*blackbox.Snapshot) // takes the recording of each life of the ResourceManager; may be nil
 }
 
-// Queues are a configuration of the queues of either scheduler.
+// Queues is a configuration of the queues, for either scheduler.
 type Queues struct {
 	Properties  []config.Property
-	Allocations string // the FairScheduler's file; "": the CapacityScheduler decides
+	Allocations string // the FairScheduler's allocation file; "" means the CapacityScheduler
 }
 
 // Chances of failures and changes, in percent of the moments at which they may happen.
@@ -77,9 +77,9 @@ type Cluster struct {
 	queues   *Queues                    // in force
 	proposed map[*config.Config]*Queues // of refreshes
 	parsed   map[*Queues]parsed
-	out      map[yarn.NodeID]bool // whom the lists exclude
-	ordered  map[yarn.NodeID]bool // names of orders to drain, taken back or not
-	draining map[yarn.NodeID]bool // of those in force
+	out      map[yarn.NodeID]bool // nodes that the lists exclude
+	ordered  map[yarn.NodeID]bool // nodes that orders to drain name, including orders that were taken back
+	draining map[yarn.NodeID]bool // nodes that orders in force name
 	now      yarn.Now
 	timers   map[int][]func() // by the step in which they are due
 
@@ -197,7 +197,7 @@ func (t *term) asConfigured(when string) {
 func configured(s *scheduler.Scheduler) (out []string) {
 	for _, q := range s.Queues().Queues {
 		switch c := q.Capacity; {
-		case q.Dynamic, q.Parent == planQueue: // as its reservations want
+		case q.Dynamic, q.Parent == planQueue: // sized by reservations
 		case q.Fair != nil:
 			f := q.Fair
 			out = append(out, fmt.Sprint(q.Path, f.Policy, f.Weight, f.MinShare, f.MaxApps, f.MaxAMShare, f.Preemptable, f.MinShareTimeout, f.FairShareTimeout, f.FairShareThreshold, f.Plan))
@@ -216,7 +216,7 @@ type parsed struct {
 	err error
 }
 
-// configuration is what the queues mean. Each is read once.
+// configuration parses a configuration of the queues, once.
 func (c *Cluster) configuration(queues *Queues) (*config.Config, error) {
 	if known, ok := c.parsed[queues]; ok {
 		return known.cfg, known.err

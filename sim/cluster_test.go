@@ -50,7 +50,7 @@ func queues(more ...config.Property) *Queues {
 	}, more...)}
 }
 
-// with is a copy of properties and more.
+// with returns a copy of properties with more appended.
 func with(properties []config.Property, more ...config.Property) []config.Property {
 	return append(slices.Clone(properties), more...)
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/heddle-project/heddle/scheduler/config"
 )
 
-// drawn is the cluster of a seed. Three of eight have the CapacityScheduler alone, one with each of preemption, reservations and both; two have the FairScheduler, of which half
-// preempt or have reservations.
+// drawn returns the cluster of a seed. Of eight, six have the CapacityScheduler: three plain, one with preemption, one with reservations, one with both. Two have the FairScheduler:
+// one plain, one with preemption, half of the time with reservations, too.
 func drawn(seed uint64, applications int) Options {
 	o := Options{Seed: seed, Daemons: 1 + int(seed%2), Nodes: 3 + int(seed%5), Applications: applications, Events: seed%4 > 1, Dominant: seed%3 == 0}
 	rng := rand.New(rand.NewPCG(seed, 2))
@@ -27,12 +27,12 @@ func drawn(seed uint64, applications int) Options {
 	return o
 }
 
-// plan are the settings of a queue that can be reserved.
+// plan has the settings of a queue that can be reserved.
 var plan = []config.Property{{Name: config.Prefix + "root.queues", Value: "a,b,c,plan"}, {Name: config.Prefix + "root.a.capacity", Value: "20"},
 	{Name: config.Prefix + "root.plan.capacity", Value: "30"}, {Name: config.Prefix + "root.plan.reservable", Value: "true"},
 	{Name: config.Prefix + "root.plan.reservation-window", Value: "5000"}}
 
-// fair are queues of the FairScheduler, and others, of which one is refused and one lacks a queue.
+// fair returns queues of the FairScheduler, and the configurations to which refreshes may change; one of these is refused, and one lacks a queue.
 func fair(reserving bool) (*Queues, []*Queues) {
 	reserved := ""
 	if reserving {

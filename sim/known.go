@@ -20,11 +20,11 @@ type known struct {
 	apps      map[yarn.ApplicationID]string
 	nodes     map[yarn.NodeID]string
 	counted   map[yarn.NodeID]int32      // the number of the last answer to a node's heartbeats, unless it has registered since
-	undrained uint64                     // the save that took an order to drain back last
+	undrained uint64                     // the latest save that took back an order to drain
 	heard     map[yarn.NodeID]int64      // when each node called last
-	overdue   map[yarn.NodeID]int64      // since when a draining node is known to be beyond its deadline
-	noticed   map[yarn.ContainerID]int64 // when containers were told that they may be preempted
-	again     uint64                     // the state in which another ResourceManager would begin
+	overdue   map[yarn.NodeID]int64      // since when each draining node is known to be past its deadline
+	noticed   map[yarn.ContainerID]int64 // when each container got notice of preemption
+	again     uint64                     // the state with which another ResourceManager would begin
 }
 
 func newKnown() known {

@@ -11,26 +11,26 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// newReservations is in how many of a hundred steps a user makes, changes or deletes a reservation.
+// newReservations is the percentage of steps in which a user makes, changes or deletes a reservation.
 const newReservations = 2
 
 // planQueue is the queue that can be reserved.
 const planQueue = "root.plan"
 
-// reservable are the settings of reservations.
+// reservable returns the settings of reservations.
 func reservable(dominant bool) engine.Reservations {
 	return engine.Reservations{Enabled: true, Step: 1000, MaxPeriod: 86_400_000, Early: true, Smoothness: 10, Calc: measure.Calculator{Types: 2, Dominant: dominant},
 		Max: nodeSize, Patience: 5_000}
 }
 
-// reservation is what its user knows of it.
+// reservation is what a user knows of a reservation.
 type reservation struct {
 	id       yarn.ReservationID
 	accepted bool
-	leaves   bool   // it is being deleted, is over, or was revoked: it may be there or not
+	leaves   bool   // it is being deleted, is over, or was revoked: it may exist or not
 	removal  uint64 // the save that removes it
-	gone     bool   // that is acknowledged
-	names    choice // of its definition: what tells one from the other
+	gone     bool   // its removal was acknowledged
+	names    choice // of its definitions, by which they differ
 }
 
 func (c *Cluster) reservation(id yarn.ReservationID) *reservation {
@@ -42,7 +42,7 @@ func (c *Cluster) reservation(id yarn.ReservationID) *reservation {
 	return nil
 }
 
-// definition wants a part of the plan, soon, for some time.
+// definition returns a random definition that asks for a part of the plan soon.
 func (c *Cluster) definition() *yarn.ReservationDefinition {
 	from := c.now.Wall + c.rng.Int64N(10)*1000
 	d := &yarn.ReservationDefinition{Arrival: from, Deadline: from + (5+c.rng.Int64N(30))*1000, Recurrence: "0", Priority: yarn.NoPriority, Interpreter: yarn.Interpreter(c.rng.IntN(4)),
@@ -88,7 +88,7 @@ func (c *Cluster) changeReservations() {
 	}, c.count("reservation deleted"))
 }
 
-// useReservation has some applications go to the plan, with or without a reservation.
+// useReservation has some applications submitted to the plan, with or without a reservation.
 func (c *Cluster) useReservation(a *client) {
 	if c.script != nil || c.rng.IntN(3) > 0 {
 		return
@@ -102,7 +102,7 @@ func (c *Cluster) useReservation(a *client) {
 	}
 }
 
-// reserves follows what a command has stored of reservations.
+// reserves notes what a command stores about reservations.
 func (t *term) reserves(cmd engine.Command, s engine.Save) {
 	x, ok := s.Op.Record.(state.Reservation)
 	if !ok || t.c.owner != t {
@@ -118,7 +118,7 @@ func (t *term) reserves(cmd engine.Command, s engine.Save) {
 	}
 }
 
-// reservationAnswered enters that a change of a reservation holds, or does not.
+// reservationAnswered notes whether a change of a reservation was acknowledged or refused.
 func (t *term) reservationAnswered(q *question, err *engine.Error) {
 	var r *reservation
 	switch cmd := q.cmd.(type) {
@@ -136,11 +136,11 @@ func (t *term) reservationAnswered(q *question, err *engine.Error) {
 		return
 	}
 	if r.names.settle(q.first, err == nil); err == nil {
-		r.accepted, r.gone, r.leaves = true, false, r.leaves && r.removal > q.first // an update makes one anew that was deleted, as in Apache
+		r.accepted, r.gone, r.leaves = true, false, r.leaves && r.removal > q.first // as in Apache, an update creates a deleted reservation again
 	}
 }
 
-// reservationsEnd enters that reservations are over or were revoked.
+// reservationsEnd notes reservations that are over or were revoked.
 func (t *term) reservationsEnd(fx *engine.Effects) {
 	for _, x := range fx.Reservations {
 		t.c.Done["reservations "+[]string{"deleted", "over", "revoked", "not recovered", "left as they were", "not all looked at"}[x.What]]++
@@ -150,7 +150,7 @@ func (t *term) reservationsEnd(fx *engine.Effects) {
 	}
 }
 
-// recoverReservations looks for reservations that were acknowledged and are lost, or are there again.
+// recoverReservations fails if an acknowledged reservation is lost, or a deleted one has come back.
 func (t *term) recoverReservations(s *state.Snapshot) {
 	c := t.c
 	for _, r := range c.reserved {
@@ -180,7 +180,7 @@ func (t *term) recoverReservations(s *state.Snapshot) {
 	}
 }
 
-// moved enters the queue below the plan in which an application comes to be, because of its reservation or of none. Nobody is told.
+// moved notes the queue below the plan into which an application is put, with or without a reservation. Its user is not told.
 func (t *term) moved(s engine.Save) {
 	r, ok := s.Op.Record.(state.Application)
 	if a := t.c.apps[r.ID]; ok && a != nil && t.c.owner == t && strings.HasPrefix(r.Queue, planQueue+".") && !slices.Contains(a.choices[0].values, any(r.Queue)) {

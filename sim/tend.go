@@ -6,16 +6,16 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// Periods of the scheduler's own work, in steps.
+// Periods of the scheduler's periodic work, in steps.
 const (
 	tendSteps   = 10
-	removeSteps = 200 // empty queues that were made on demand
+	removeSteps = 200 // removes empty queues that were created on demand
 )
 
-// noticeTime is how long a container has notice before it is preempted, in milliseconds.
+// noticeTime is the time between a container's notice and its preemption, in milliseconds.
 const noticeTime = 2_000
 
-// preempting are the settings of either scheduler's preemption.
+// preempting has the settings of both schedulers' preemption.
 var preempting = []config.Property{
 	{Name: config.PreemptionPrefix + "max_wait_before_kill", Value: "2000"},
 	{Name: config.PreemptionPrefix + "monitoring_interval", Value: "1000"},
@@ -29,7 +29,7 @@ var preempting = []config.Property{
 	{Name: config.FairPrefix + "waitTimeBeforeNextStarvationCheck", Value: "1000"},
 }
 
-// tend does what the daemon does from time to time.
+// tend does what the daemon does periodically.
 func (t *term) tend() {
 	c := t.c
 	if c.script != nil {
@@ -52,7 +52,7 @@ func (t *term) tend() {
 	}
 }
 
-// preempted sees that no container is preempted that had no notice in time.
+// preempted fails if a container is preempted without notice, or before its notice has run out.
 func (t *term) preempted(e engine.ContainerEvent) {
 	c := t.c
 	if e.Born || e.Exit != yarn.ExitPreempted {
@@ -67,7 +67,7 @@ func (t *term) preempted(e engine.ContainerEvent) {
 	}
 }
 
-// notices enters who has had notice.
+// notices notes when each container first got notice.
 func (t *term) notices(fx *engine.Effects) {
 	for _, id := range fx.Notices {
 		t.c.Done["notices of preemption"]++

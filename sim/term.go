@@ -26,7 +26,7 @@ type term struct {
 	inForce *config.Config
 	box     *blackbox.Recorder // nil when nobody wants recordings
 	over    bool
-	began   int // step
+	began   int // the step in which the term began
 
 	inbox   []posted
 	applies bool // one is being applied
@@ -202,7 +202,7 @@ func (t *term) apply(p posted) {
 func (t *term) holds(cmd engine.Command) uint64 {
 	switch cmd.(type) {
 	case engine.AddLabels, engine.RemoveLabels, engine.ReplaceLabels, engine.DrainNodes, engine.UndrainNodes, engine.SetNodeResource, engine.Move,
-		engine.SetPriority, engine.SetLifetime, engine.FailAttempt: // a refused reservation may let the engine see what a plan has by now
+		engine.SetPriority, engine.SetLifetime, engine.FailAttempt: // not those of reservations: even a refused one may change what the engine knows of a plan
 		if t.box == nil && t.c.Commands%refusalsSeen == 0 { // a recording knows nothing of the digests
 			return t.engine.Digest()
 		}

@@ -9,7 +9,7 @@ PASSED=0 FAILED=0
 pass() { PASSED=$((PASSED + 1)); echo "PASS $*"; }
 fail() { FAILED=$((FAILED + 1)); echo "FAIL $*"; }
 
-# section NAME: the head of the lines that follow; before it, what the section before has taken. `total` ends the last one.
+# section NAME: ends the section before, which prints how many seconds it took, and prints a heading. `total` ends the last section.
 SECTION='' SECTION_AT=0
 section() { section_end; SECTION=$* SECTION_AT=$SECONDS; echo "--- $*"; }
 section_end() { [ -z "$SECTION" ] || echo "    $((SECONDS - SECTION_AT)) s: $SECTION"; SECTION=''; }

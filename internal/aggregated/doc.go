@@ -17,10 +17,10 @@
 // from directories that users can write to: nothing in it is trusted, and
 // every number in it is bounded.
 //
-// Hadoop's other format, the indexed file, is log files, each packed by itself, and an
-// index behind them in Java's serialization, of which readJava and javaWriter know what
-// the index needs. Rounds of logs are appended to it, each with an index of all that come
-// before. IndexedWriter makes and continues one; a Store opens one.
+// Hadoop's other format, the indexed file, has log files, each compressed by itself, and
+// after them an index in Java's serialization, of which readJava and javaWriter implement
+// what the index needs. Each further round of logs is appended with an index of all rounds
+// up to it. IndexedWriter creates an indexed file or appends to one; a Store opens one.
 //
 // Layout says where the files are; Store finds those of an application.
 package aggregated

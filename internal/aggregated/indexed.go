@@ -40,10 +40,10 @@ type indexed struct {
 	acls        []ACL
 	rounds      []indexedRound
 	bytes       int64              // of the index
-	containers  []indexedContainer // those of all rounds that are still to come
-	files       []indexedFile      // of the container at hand that are still to come
-	body        io.Reader          // of the log file at hand
-	left        int64              // of it, to be read
+	containers  []indexedContainer // of all rounds, still to be read
+	files       []indexedFile      // of the current container, still to be read
+	body        io.Reader          // of the current log file
+	left        int64              // bytes of body still to be read
 	err         error
 	visited     int // values of the index, each as often as it is referenced
 }

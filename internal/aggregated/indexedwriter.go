@@ -13,7 +13,7 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// Collection says what an indexed file tells of the logs in it.
+// Collection is what an indexed file says about the logs of a round.
 type Collection struct {
 	Application yarn.ApplicationID
 	Owner       string
@@ -23,13 +23,13 @@ type Collection struct {
 	Time        int64 // of this round, in milliseconds since 1970
 }
 
-// Index is what an indexed file holds, for whoever appends to it.
+// Index is the index of an indexed file, for appending to the file.
 type Index struct {
 	read  *indexed
 	bytes int64
 }
 
-// ReadIndex reads the index that ends at size. The file stays the caller's.
+// ReadIndex reads the index that ends at size. The caller closes the file.
 func ReadIndex(file io.ReadSeeker, size int64, app yarn.ApplicationID) (*Index, error) {
 	x, err := openIndexed(file, size, app)
 	if err != nil {
@@ -38,15 +38,15 @@ func ReadIndex(file io.ReadSeeker, size int64, app yarn.ApplicationID) (*Index, 
 	return &Index{x, x.bytes}, nil
 }
 
-// Fits tells whether a round can be appended: all of a file is packed in the same way, and whoever reads it reads the whole index.
+// Fits reports whether a round can be appended: a file has one owner, node and compression, and its index must stay small enough to be read whole.
 func (i *Index) Fits(c Collection) bool {
 	return i.read.compression == c.Compression && i.read.owner == c.Owner && i.read.node == c.Node.String() && i.bytes <= maxIndexBytes/2
 }
 
-// IndexedWriter makes an indexed file, or appends a round to one. It is used as a Writer is, and fails as one.
+// IndexedWriter writes an indexed file, or appends a round to one. It is used like a Writer, and fails like one.
 type IndexedWriter struct {
 	out     *counted
-	at      int64 // where out begins
+	at      int64 // offset in the file at which out begins
 	about   Collection
 	earlier []indexedRound
 	round   indexedRound
@@ -55,14 +55,14 @@ type IndexedWriter struct {
 	err     error
 }
 
-// NewIndexedWriter begins a file. The file stays the caller's to close, after Close.
+// NewIndexedWriter begins a file. The caller closes the file, after Close.
 func NewIndexedWriter(file io.Writer, c Collection) (*IndexedWriter, error) {
 	w := newIndexedWriter(file, c)
 	w.write(w.mark[:])
 	return w, w.err
 }
 
-// AppendIndexed continues a file of size bytes, which has that index somewhere; what comes after the index is of no round.
+// AppendIndexed appends a round to a file of size bytes. earlier is the file's last complete index; bytes after it belong to no round.
 func AppendIndexed(file io.Writer, size int64, c Collection, earlier *Index) *IndexedWriter {
 	w := newIndexedWriter(file, c)
 	w.at, w.earlier = size, earlier.read.rounds
@@ -87,13 +87,13 @@ func (w *IndexedWriter) write(b []byte) {
 	}
 }
 
-// Container begins a container. It has to have an id of its own.
+// Container begins a container. Its id must differ from those of the round's other containers.
 func (w *IndexedWriter) Container(id string) error {
 	w.round.containers = append(w.round.containers, indexedContainer{id: id})
 	return w.err
 }
 
-// File is Writer.File.
+// File adds a log file to the container, as Writer.File does.
 func (w *IndexedWriter) File(f File, content io.Reader) error {
 	if len(w.round.containers) == 0 {
 		w.fail(errors.New("a log file outside of a container"))
@@ -132,12 +132,12 @@ func (w *IndexedWriter) pack(body io.Reader) error {
 	return w.zlib.Close()
 }
 
-// Close writes the index, without which nothing of the round can be read.
+// Close writes the index. Without it no log of the round can be read.
 func (w *IndexedWriter) Close() error {
 	index, err := w.index()
 	w.fail(err)
 	if len(index) > maxIndexBytes {
-		w.fail(fmt.Errorf("an index of %d bytes; of more than %d nothing is read", len(index), maxIndexBytes))
+		w.fail(fmt.Errorf("an index of %d bytes; at most %d are read", len(index), maxIndexBytes))
 	}
 	w.write(index)
 	w.write(binary.BigEndian.AppendUint32(nil, uint32(len(index))))
@@ -150,7 +150,7 @@ func (w *IndexedWriter) Close() error {
 	return err
 }
 
-// The classes of the index, whose names and numbers Java checks.
+// The classes of the index. Java checks their names and serial version UIDs.
 var (
 	indexClass = javaShape{indexedPackage + "IndexedLogsMeta", 5439875373, flagSerial,
 		[]javaField{{"version", 'I'}, {"acls", 'L'}, {"compressName", 'L'}, {"logMetas", 'L'}, {"nodeId", 'L'}, {"user", 'L'}},
@@ -165,7 +165,7 @@ var (
 
 const indexedPackage = "org.apache.hadoop.yarn.logaggregation.filecontroller.ifile.LogAggregationIndexedFileController$"
 
-// index is the index of all rounds.
+// index encodes the index of all rounds.
 func (w *IndexedWriter) index() ([]byte, error) {
 	j := newJavaWriter()
 	j.object(indexClass)
@@ -209,19 +209,19 @@ func (r *indexedRound) write(j *javaWriter) {
 	j.text(r.file)
 }
 
-// CheckName is the name of the file that says up to where a file of that node is complete while a round is appended.
+// CheckName is the name of a node's check: a file that says, while a round is appended to an indexed file, up to which byte that file is complete.
 func CheckName(id yarn.NodeID) string { return NodeName(id) + checkSuffix }
 
-// AppendCheck makes its content: the file's name, and up to which byte it is complete.
+// AppendCheck appends the content of a check to b: the name of the indexed file, and up to which byte it is complete.
 func AppendCheck(b []byte, name string, end int64) []byte {
 	b = binary.BigEndian.AppendUint32(b, uint32(len(name)))
 	return binary.BigEndian.AppendUint64(append(b, name...), uint64(end))
 }
 
-// ReadCheck reads what AppendCheck made.
+// ReadCheck reads the content of a check.
 func ReadCheck(r io.Reader) (name string, end int64, err error) { return readCheck(r) }
 
-// RolledAt is the time in a name that RolledName made for that node.
+// RolledAt is the time in a name, if RolledName made the name for that node.
 func RolledAt(id yarn.NodeID, name string) (ms int64, ok bool) {
 	digits, ok := strings.CutPrefix(name, NodeName(id)+"_")
 	if !ok || digits == "" || len(digits) > 18 {

@@ -15,7 +15,7 @@ import (
 
 var indexedNode = yarn.NodeID{Host: "n1", Port: 45454}
 
-// What is read of Apache's indexes is written as Apache wrote it, byte by byte.
+// Apache's indexes, read and written again, are the same byte by byte.
 func TestWritesApachesIndex(t *testing.T) {
 	for name, ends := range map[string][]int64{"stock-gz.ifile": {0}, "stock.ifile.gz": {0}, "stock-rolled.ifile": {2116, 0}} {
 		for _, end := range ends {
@@ -66,7 +66,7 @@ func writeRound(t *testing.T, w *IndexedWriter, containers ...container) {
 	}
 }
 
-// A file has what was written and is as long as Apache's; what comes before the index is the same.
+// A file has what was written, is as long as Apache's, and is the same up to the index.
 func TestIndexedFileIsApaches(t *testing.T) {
 	for c, name := range map[Compression]string{Gzip: "stock-gz.ifile", Uncompressed: "stock.ifile.gz"} {
 		want := stock(t, name)
@@ -108,7 +108,7 @@ func TestIndexedFileIsApaches(t *testing.T) {
 	}
 }
 
-// Rounds are appended to a file of ours and to one of Apache's, also after something that was never finished; all of them can be read, and
+// Rounds are appended to a file of ours and to one of Apache's, even after an unfinished round; all of them can be read, and
 // the earlier index stays where it was.
 func TestAppendsRounds(t *testing.T) {
 	for name, file := range map[string][]byte{"Apache's": stock(t, "stock-rolled.ifile")[:2116], "ours": func() []byte {
@@ -146,7 +146,7 @@ func TestAppendsRounds(t *testing.T) {
 	}
 }
 
-// An end anywhere in a round is an error for whoever reads to the end of the file.
+// A file that ends anywhere within a round cannot be read from its end.
 func TestHalfARound(t *testing.T) {
 	var b bytes.Buffer
 	w, _ := NewIndexedWriter(&b, collection(Gzip))

@@ -2,7 +2,7 @@ package aggregated
 
 import "encoding/binary"
 
-// javaShape is a class as java.io.ObjectOutputStream describes it: fields in Java's order, numbers first, and the types of the others.
+// javaShape is a class as java.io.ObjectOutputStream describes it: fields in Java's order, numbers first, and the types of the fields that are objects.
 type javaShape struct {
 	name   string
 	number uint64 // serialVersionUID
@@ -25,12 +25,12 @@ var (
 	javaEnum = javaShape{"java.lang.Enum", 0, flagSerial | flagEnum, nil, nil}
 )
 
-// javaWriter writes what javaStream reads, as Java does: what has been written is referred to.
+// javaWriter writes what javaStream reads, as Java does: something that was written before is written as a reference.
 type javaWriter struct {
 	b       []byte
 	handles uint32
 	classes map[string]uint32 // handles, by name
-	known   map[string]uint32 // those of types and constants
+	known   map[string]uint32 // handles of types and constants
 	err     error
 }
 
@@ -45,7 +45,7 @@ func (j *javaWriter) handle() uint32 {
 
 func (j *javaWriter) mark(m byte) { j.b = append(j.b, m) }
 
-// number writes the last size bytes of n.
+// number writes the low size bytes of n.
 func (j *javaWriter) number(size int, n int64) {
 	for size--; size >= 0; size-- {
 		j.b = append(j.b, byte(n>>(8*size)))
@@ -127,7 +127,7 @@ func (j *javaWriter) constant(c javaShape, name string) {
 	j.text(name)
 }
 
-// mapOf begins a map of so many pairs; end ends it.
+// mapOf begins a map of size pairs; end ends it.
 func (j *javaWriter) mapOf(size int) {
 	capacity := 16
 	for size > capacity/4*3 {
@@ -136,7 +136,7 @@ func (j *javaWriter) mapOf(size int) {
 	j.object(javaMap)
 	j.number(4, 0x3f400000) // 0.75
 	if size == 0 {
-		j.number(4, 0) // it has no table yet
+		j.number(4, 0) // threshold: the map has no table yet
 	} else {
 		j.number(4, int64(capacity/4*3))
 	}
@@ -146,7 +146,7 @@ func (j *javaWriter) mapOf(size int) {
 	j.number(4, int64(size))
 }
 
-// listOf begins a list of so many elements; end ends it.
+// listOf begins a list of size elements; end ends it.
 func (j *javaWriter) listOf(size int) {
 	j.object(javaList)
 	j.number(4, int64(size))

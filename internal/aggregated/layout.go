@@ -16,14 +16,14 @@ const Unfinished = ".tmp"
 // buckets is over how many directories the applications of a user are spread.
 const buckets = 10_000
 
-// tfileClass ends the name of the class that writes TFiles.
+// tfileClass is the end of the name of the class that writes TFiles.
 const tfileClass = ".LogAggregationTFileController"
 
 // Layout is one place where aggregated logs are kept, all in one format.
 type Layout struct {
 	Format  string         // a name in yarn.log-aggregation.file-formats
 	TFile   bool           // Hadoop's first format
-	Indexed bool           // its second; others are known only by name
+	Indexed bool           // Hadoop's second format; other formats are known only by name
 	Root    filesystem.URL // yarn.nodemanager.remote-app-log-dir
 	Suffix  string         // of the directory below each user's: "logs-tfile"
 	Older   bool           // look where Hadoop put logs before 3.3, too

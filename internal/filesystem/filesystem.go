@@ -39,10 +39,10 @@ type FileSystem interface {
 	Close() error
 }
 
-// Appender is a FileSystem whose files can be continued.
+// Appender is a FileSystem whose files can be appended to.
 type Appender interface {
-	// Append writes at the end of a file that there is, and follows no symbolic link. As with Create, Close says whether all was written.
-	// On the local file system a checksum that Java keeps beside the file is removed, because it holds no longer.
+	// Append opens an existing file to write at its end, and follows no symbolic link. As with Create, Close says whether all was written.
+	// On the local file system it removes the checksum that Java keeps beside the file, which would not match the longer file.
 	Append(path string) (io.WriteCloser, error)
 }
 

@@ -206,7 +206,7 @@ func TestHDFSEncrypted(t *testing.T) {
 	}
 }
 
-// What is appended comes after what is there, in the middle of a block and of its chunks of checksums.
+// Bytes are appended after the existing ones, in the middle of a block and of a chunk with a checksum.
 func TestHDFSAppends(t *testing.T) {
 	old := bytes.Repeat([]byte("abc"), 300)
 	more := bytes.Repeat([]byte("0123456789"), 20_000)

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Exchange is a request over HTTP and what Apache's daemon answered.
+// Exchange is an HTTP request and the answer of Apache's daemon.
 type Exchange struct {
 	Method, Path string
 	Header       http.Header
@@ -17,12 +17,12 @@ type Exchange struct {
 	Status int
 	Type   string // Content-Type in lower case, without blanks
 	Allow  string // sorted
-	Text   string // of errors
+	Text   string // the body; only those of errors are recorded
 }
 
-// Exchanges reads a file of exchanges: for each a line "### METHOD PATH", the request's headers, an empty line and the
-// body if there is one, "---", and the answer in the same form, with the status and type in its first line. fill
-// replaces the names in braces that stand for what differs from cluster to cluster.
+// Exchanges reads a file of exchanges. Each has a line "### METHOD PATH", the request's headers, an empty line and the
+// body if there is one, a line "---", and the answer in the same form, with status and type in its first line. fill
+// replaces the names in braces, which stand for ids and other values that differ between clusters.
 func Exchanges(file string, fill *strings.Replacer) ([]Exchange, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -49,7 +49,7 @@ func Exchanges(file string, fill *strings.Replacer) ([]Exchange, error) {
 	return out, nil
 }
 
-// message takes a first line, headers and a body apart.
+// message splits a message into its first line, headers and body.
 func message(text string) (first string, header http.Header, body string) {
 	head, body, _ := strings.Cut(text, "\n\n")
 	first, rest, _ := strings.Cut(head, "\n")
@@ -62,7 +62,7 @@ func message(text string) (first string, header http.Header, body string) {
 	return first, header, strings.TrimSuffix(body, "\n")
 }
 
-// Differs tells how an answer is unlike the recorded one; "" if it is like it.
+// Differs says how an answer differs from the recorded one; "" if it does not.
 func (x Exchange) Differs(status int, header http.Header, text string) string {
 	plain := func(s string) string { return strings.ToLower(strings.ReplaceAll(s, " ", "")) }
 	switch {

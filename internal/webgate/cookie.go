@@ -18,7 +18,7 @@ import (
 // cookieName is the cookie of hadoop-auth.
 const cookieName = "hadoop.auth"
 
-// Kinds of authentication that are named in cookies. Hadoop's daemons accept cookies of their own kind; ours accept both.
+// Kinds of authentication that cookies name. Hadoop's daemons accept only cookies of their own kind; ours accept both.
 const (
 	Simple        = "simple"    // of NodeManagers
 	SimpleOrToken = "simple-dt" // of the ResourceManager

@@ -34,10 +34,10 @@ type Config struct {
 	// CookieLife is how long a cookie holds
 	// (hadoop.http.authentication.token.validity, default 10 h).
 	CookieLife time.Duration
-	// CookieKind is what cookies say of how their user was found; empty is SimpleOrToken.
+	// CookieKind is the kind of authentication that new cookies name; empty means SimpleOrToken.
 	CookieKind string
 	CSRF       CSRF
-	// Methods are those of requests that are answered, in upper or lower case; empty: all that anything here knows.
+	// Methods are the HTTP methods that are answered, in upper or lower case; empty means every method that the gate knows.
 	Methods []string
 	// Changing are paths where Hadoop has a GET change something. Such a GET is refused where another method would be, and to
 	// browsers always: any page can have them send it. After a path, ?NAME means: only a request with that parameter.
@@ -138,7 +138,7 @@ func (g *gate) serve(w http.ResponseWriter, r *http.Request) {
 	g.next.ServeHTTP(w, r.WithContext(WithCaller(r.Context(), caller)))
 }
 
-// allowed tells whether the configuration lets requests with a method be answered.
+// allowed reports whether the configuration allows a method.
 func (g *gate) allowed(method string) bool {
 	return len(g.Methods) == 0 || slices.ContainsFunc(g.Methods, func(m string) bool { return strings.EqualFold(m, method) })
 }
@@ -235,8 +235,8 @@ func (g *gate) identify(w http.ResponseWriter, r *http.Request) (Caller, error) 
 	return c, nil
 }
 
-// unbuilt refuses who wants to be somebody by means that are not built, instead of taking him for somebody else. Hadoop, too, takes
-// any case of doAs, and refuses a delegation token that it cannot read.
+// unbuilt refuses requests that name their user in a way that is not built, instead of taking the caller for another user. Hadoop, too, accepts
+// doAs in any case, and refuses a delegation token that it cannot read.
 func unbuilt(h http.Header, query url.Values) error {
 	for name, values := range query {
 		if strings.EqualFold(name, "doAs") && strings.Join(values, "") != "" {
@@ -249,7 +249,7 @@ func unbuilt(h http.Header, query url.Values) error {
 	return nil
 }
 
-// tokenHeader is in which clients send a delegation token instead of the parameter delegation.
+// tokenHeader is the header in which clients send a delegation token, if not in the parameter delegation.
 const tokenHeader = "X-Hadoop-Delegation-Token"
 
 // changing tells whether the request is a GET, or a HEAD, that changes something.

@@ -98,7 +98,7 @@ func (t *Router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if path == "/robots.txt" && !changes(r.Method) {
-		// compat: without the redirect's status, and to nowhere, that it has in Hadoop.
+		// Hadoop answers the same text with status 302 and no Location.
 		answer.Plain(w, http.StatusOK, "User-agent: *\nDisallow: /")
 		return
 	}

@@ -84,6 +84,6 @@ func (r *Reporter) judged(accepted bool, why string) {
 	case why == "":
 		r.cfg.Log.Error("the ResourceManager does not take labels from nodes; set yarn.node-labels.configuration-type to distributed there", "label", label)
 	default:
-		r.cfg.Log.Error("the ResourceManager has not accepted the node's label; yarn rmadmin -addToClusterNodeLabels makes one known there", "label", label, "why", why)
+		r.cfg.Log.Error("the ResourceManager has not accepted the node's label; yarn rmadmin -addToClusterNodeLabels adds a label to the cluster", "label", label, "why", why)
 	}
 }

@@ -23,11 +23,11 @@ type batch struct {
 	ctx   context.Context
 	final bool
 
-	files    filesystem.FileSystem // nil until there is something to write
+	files    filesystem.FileSystem // nil while there is nothing to write
 	dir      filesystem.URL
 	out      io.WriteCloser // nil unless open
-	begun    bool           // the unfinished file is there
-	appended bool           // to a file that has other rounds
+	begun    bool           // the unfinished file exists
+	appended bool           // the file already has earlier rounds
 	writer   writer
 	inside   yarn.ContainerID // whose record is being written
 	took     []took

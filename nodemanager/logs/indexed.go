@@ -13,19 +13,19 @@ import (
 	"github.com/heddle-project/heddle/internal/filesystem"
 )
 
-// Indexed is what counts for files in the indexed format alone.
+// Indexed has the settings that apply only to files in the indexed format.
 type Indexed struct {
-	MaxBytes int64         // from which on a file is not appended to (indexedFile.log.roll-over.max-file-size-gb)
-	Tries    int           // of removing the file that says up to where another is complete (indexedFile.fs.op.num-retries, and one)
-	Pause    time.Duration // between them (indexedFile.fs.retry-interval-ms)
+	MaxBytes int64         // a file of this size or more is not appended to (indexedFile.log.roll-over.max-file-size-gb)
+	Tries    int           // how often removing the check is tried (indexedFile.fs.op.num-retries, plus one)
+	Pause    time.Duration // between two tries (indexedFile.fs.retry-interval-ms)
 }
 
 func (b *batch) rolls() bool { return b.a.u.cfg.Roll > 0 && b.a.wishes.rolls() }
 
-// createIndexed begins an indexed file, or appends to one that has earlier rounds of an application whose logs are rolled.
+// createIndexed begins an indexed file, or appends to one with earlier rounds if the application's logs are rolled.
 //
-// A new file has another name until it is complete, so nobody sees half of one. Before a file is appended to, the check says up to
-// where it is complete, which it does until the round is; after a crash readers go on to see the earlier rounds.
+// A new file has a temporary name until it is complete, so nobody sees half of one. While a round is appended to a file, another file, the check,
+// says up to which byte the file is complete, so that readers still see the earlier rounds after a crash.
 func (b *batch) createIndexed() error {
 	u := b.a.u
 	about := aggregated.Collection{Application: b.a.ID, Owner: b.a.User, Node: u.cfg.Node, ACLs: b.a.acls(), Compression: u.cfg.Compression, Time: u.cfg.Clock.Now().Wall}
@@ -33,7 +33,7 @@ func (b *batch) createIndexed() error {
 		if files, ok := b.files.(filesystem.Appender); ok {
 			writer, err := b.appendIndexed(files, about)
 			if err != nil {
-				u.cfg.Log.Warn("earlier logs of an application cannot be appended to; a file of their own is begun", "application", b.a.ID, "error", err)
+				u.cfg.Log.Warn("cannot append to the file with earlier logs of an application; a new file is begun", "application", b.a.ID, "error", err)
 			}
 			if writer != nil {
 				b.writer = writer
@@ -53,7 +53,7 @@ func (b *batch) at(name string) string { return path.Join(b.dir.Path, name) }
 
 func (b *batch) checkFile() string { return b.at(aggregated.CheckName(b.a.u.cfg.Node)) }
 
-// appendIndexed continues this node's newest file; nil if there is none that can be.
+// appendIndexed begins a round in this node's newest file; nil if there is none to which one can be appended.
 func (b *batch) appendIndexed(files filesystem.Appender, about aggregated.Collection) (*aggregated.IndexedWriter, error) {
 	name, end, checked, err := b.newest()
 	if err != nil || name == "" {
@@ -75,7 +75,7 @@ func (b *batch) appendIndexed(files filesystem.Appender, about aggregated.Collec
 	var info filesystem.Info
 	if err == nil {
 		if info, err = b.files.Stat(b.at(name)); err == nil && info.Size < end {
-			err = fmt.Errorf("%s has %d bytes, and had %d", name, info.Size, end)
+			err = fmt.Errorf("%s has %d bytes, but had at least %d", name, info.Size, end)
 		}
 	}
 	if err != nil {
@@ -91,8 +91,8 @@ func (b *batch) appendIndexed(files filesystem.Appender, about aggregated.Collec
 	return aggregated.AppendIndexed(out, info.Size, about, index), nil
 }
 
-// newest is this node's file with the latest time in its name, unless it is large enough, and where it ends; "" if there is none.
-// A file of which the check says that it was left in the middle of a round comes first.
+// newest returns the name of the file to append to, and where its last complete round ends: this node's file with the latest time in its name, unless that has
+// reached its maximum size; "" if there is none. A file that the check says was left in the middle of a round comes first.
 func (b *batch) newest() (name string, end int64, checked bool, err error) {
 	u := b.a.u
 	all, err := b.files.List(b.dir.Path, maxLeftUps)
@@ -119,9 +119,9 @@ func (b *batch) newest() (name string, end int64, checked bool, err error) {
 		switch {
 		case err == nil && known && complete > 0 && complete <= size:
 			return left, complete, true, nil
-		case err == nil && known && complete == 0: // what a NodeManager of Apache's had begun
+		case err == nil && known && complete == 0: // a NodeManager of Apache's had begun the file
 			err = b.files.Remove(b.at(left))
-		case err == nil || errors.Is(err, io.ErrUnexpectedEOF): // its file is not there, or it was not written to its end, and then no file was appended to
+		case err == nil || errors.Is(err, io.ErrUnexpectedEOF): // the check names a file that does not exist; or the check is incomplete, so nothing was appended
 			left, err = "", nil
 		}
 		if err = errors.Join(err, b.files.Remove(b.checkFile())); err != nil {
@@ -154,7 +154,7 @@ func (b *batch) readIndex(name string, end int64) (*aggregated.Index, error) {
 	defer f.Close()
 	seeker, ok := f.(io.ReadSeeker)
 	if !ok {
-		return nil, errors.New("it cannot be read from its end")
+		return nil, errors.New("the file cannot be read from its end")
 	}
 	return aggregated.ReadIndex(seeker, end, b.a.ID)
 }
@@ -168,7 +168,7 @@ func (b *batch) writeCheck(name string, end int64) error {
 	return errors.Join(err, f.Close())
 }
 
-// endRound makes what was appended visible.
+// endRound removes the check, which makes the appended round visible.
 func (b *batch) endRound() (err error) {
 	c := b.a.u.cfg.Indexed
 	for range max(c.Tries, 1) {

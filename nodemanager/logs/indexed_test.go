@@ -22,7 +22,7 @@ import (
 
 const indexedDir = "alice/bucket-logs-ifile/0007/application_1700000000000_0007"
 
-// indexedRig collects to indexed files.
+// indexedRig is a rig that collects logs into indexed files.
 func indexedRig(t *testing.T, change ...func(*Config)) *rig {
 	r := newRig(t, change...)
 	r.cfg.Layout = r.layouts[1]
@@ -31,7 +31,7 @@ func indexedRig(t *testing.T, change ...func(*Config)) *rig {
 
 var rolled = &pb.LogAggregationContext{RolledLogsIncludePattern: proto.String(`\.\d+$`)}
 
-// seen is what readers see, by file; what cannot be read is an error there.
+// seen is what readers see in each file, or that the file cannot be read.
 func (r *rig) seen() string {
 	r.t.Helper()
 	store := aggregated.NewStore(r.layouts, func(u filesystem.URL) (filesystem.FileSystem, error) {
@@ -85,7 +85,7 @@ func (r *rig) sees(want string) {
 	}
 }
 
-// names are the files of the application.
+// names are the names of the application's files.
 func (r *rig) names() (out []string) {
 	all, _ := os.ReadDir(filepath.Join(r.root, indexedDir))
 	for _, e := range all {
@@ -114,7 +114,7 @@ func TestIndexedAtTheEnd(t *testing.T) {
 	}
 }
 
-// Rounds of a running application are in one file, also after a restart of the daemon, until that is large.
+// Rounds of a running application go into one file, also after a restart of the daemon, until the file has its maximum size.
 func TestIndexedRounds(t *testing.T) {
 	r := indexedRig(t, func(c *Config) { c.Roll, c.Compression = time.Hour, aggregated.Gzip })
 	a := r.open(rolled)
@@ -139,7 +139,7 @@ func TestIndexedRounds(t *testing.T) {
 	}
 }
 
-// What does not fit is not appended to: it is packed otherwise, of another node, no indexed file, or a link.
+// A file with another compression or of another node, a damaged file and a link are not appended to.
 func TestIndexedFilesThatAreLeftAlone(t *testing.T) {
 	round := func(r *rig, name string) {
 		r.put(0, 1, name, "text")
@@ -170,7 +170,7 @@ func TestIndexedFilesThatAreLeftAlone(t *testing.T) {
 	}
 }
 
-// A round that ends anywhere, as with a crash, hides nothing that came before it, and what comes after it is there, too.
+// A round that a crash ends at any byte hides neither earlier rounds nor later ones.
 func TestIndexedCrash(t *testing.T) {
 	const name = "node1_45454_1795305345000"
 	whole := indexedRig(t, func(c *Config) { c.Roll = time.Hour })
@@ -205,27 +205,27 @@ func TestIndexedCrash(t *testing.T) {
 	for n := len(first); n <= len(second); n += 7 {
 		r := crashed(second[:n], check)
 		r.sees(name + ": 1 syslog.1=one")
-		r.cfg.Indexed.MaxBytes = 1 // it comes first nonetheless
+		r.cfg.Indexed.MaxBytes = 1 // the file left in the middle of a round is appended to nonetheless
 		upload(r)
 		r.sees(name + ": 1 syslog.1=one 1 syslog.2=two")
 	}
-	for n := range check { // the crash came while the check was written
+	for n := range check { // the crash came while the check was being written
 		r := crashed(first, check[:n])
 		r.sees(name + ": 1 syslog.1=one")
 		upload(r)
 		r.sees(name + ": 1 syslog.1=one 1 syslog.2=two")
 	}
-	// A NodeManager of Apache's has begun this file, and nothing in it is complete.
+	// A NodeManager of Apache's has begun this file, and no round in it is complete.
 	r := crashed(first[:40], aggregated.AppendCheck(nil, name, 0))
 	upload(r)
 	r.sees(fmt.Sprintf("node1_45454_%d: 1 syslog.2=two", r.clock.Now().Wall))
-	// The check is of a file that is not there, or not this node's.
+	// The check names a file that does not exist, or one of another node.
 	for _, other := range []string{"node1_45454_1", "../../../../../../etc/passwd", "other_1_17"} {
 		r := crashed(first, aggregated.AppendCheck(nil, other, 100))
 		upload(r)
 		r.sees(name + ": 1 syslog.1=one 1 syslog.2=two")
 	}
-	// A new file that was never finished is in nobody's way.
+	// A new file that was never finished does no harm.
 	r = crashed(first, nil)
 	r.must(os.WriteFile(r.indexedFile("node1_45454.tmp"), second[:50], 0o640))
 	r.cfg.Indexed.MaxBytes = 1
@@ -233,7 +233,7 @@ func TestIndexedCrash(t *testing.T) {
 	r.sees(fmt.Sprintf(name+": 1 syslog.1=one; node1_45454_%d: 1 syslog.2=two", r.clock.Now().Wall))
 }
 
-// As long as the check cannot be removed nothing counts as collected.
+// As long as the check cannot be removed, the round does not count as collected.
 func TestIndexedCheckThatStays(t *testing.T) {
 	r := indexedRig(t, func(c *Config) { c.Roll = time.Hour })
 	r.put(0, 1, "syslog.1", "one")

@@ -25,10 +25,10 @@ type Config struct {
 	Layout      aggregated.Layout // aggregated.Writable
 	Compression aggregated.Compression
 	Group       string        // of the directory of all logs, "" for the default (yarn.nodemanager.remote-app-log-dir.groupname)
-	Policy      string        // a word of conf.NodeLogs.Policy; applications may ask for another
-	Parameters  string        // of it
-	Roll        time.Duration // between collections of an application that runs; 0 for one at its end
-	Keep        int           // collections of one application, unless the format is indexed (yarn.nodemanager.log-aggregation.num-log-files-per-app)
+	Policy      string        // one of the values of conf.NodeLogs.Policy; applications may ask for another policy
+	Parameters  string        // of the policy
+	Roll        time.Duration // between collections of a running application; 0 for one collection at its end
+	Keep        int           // how many files of one application are kept, except in the indexed format (yarn.nodemanager.log-aggregation.num-log-files-per-app)
 	Indexed     Indexed
 	Cleanup     bool            // what was collected is deleted here (yarn.log-aggregation.enable-local-cleanup)
 	Threads     int             // collections at a time

@@ -8,7 +8,7 @@ import (
 	"github.com/heddle-project/heddle/internal/golden"
 )
 
-// TestAsked: methods, media types, wrong ids and filters are answered with Apache's statuses, types and errors.
+// TestAsked sends requests with all kinds of methods, media types, wrong ids and filters: each answer has Apache's status, type and error.
 func TestAsked(t *testing.T) {
 	all, err := golden.Exchanges("testdata/asked.txt", strings.NewReplacer("{running}", first.Attempt.Application.String(), "{container:running}", first.String(), "{ts}", "1795331845708"))
 	if err != nil || len(all) < 100 {

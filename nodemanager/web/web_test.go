@@ -218,7 +218,7 @@ func TestEveryRoute(t *testing.T) {
 	}
 	fill := strings.NewReplacer("{app}", first.Attempt.Application.String(), "{container}", second.String(), "{file}", "stderr", "{user}", "alice", "{unit}/{name}", "yarn.io%2Fgpu", "{name}", "gpu")
 	for pattern, methods := range all {
-		if !slices.Equal(methods, []string{"GET"}) && pattern != prefix+"/auxiliaryservices" { // which refuses whatever it is given
+		if !slices.Equal(methods, []string{"GET"}) && pattern != prefix+"/auxiliaryservices" { // refuses every body
 			t.Errorf("%s takes %v", pattern, methods)
 		}
 		path := fill.Replace(pattern)

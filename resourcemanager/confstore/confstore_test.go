@@ -59,7 +59,7 @@ func TestAt(t *testing.T) {
 	}
 }
 
-// TestBounds: of attempts the latest are kept.
+// TestBounds: only the latest attempts are kept.
 func TestBounds(t *testing.T) {
 	s := &confstore.State{}
 	for i := range int64(10) {

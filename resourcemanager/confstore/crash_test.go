@@ -24,7 +24,7 @@ var errDied = errors.New("the process has died")
 // dying is a file system on which the process dies before one of its writes, or in the middle of one.
 type dying struct {
 	filesystem.FileSystem
-	left *int // writes that are made
+	left *int // writes until the process dies
 }
 
 func (d dying) write() error {
@@ -69,7 +69,7 @@ func (d dying) Remove(file string) error {
 	return d.FileSystem.Remove(file)
 }
 
-// openPlace opens stores of one place, which die after so many writes; negative: never.
+// openPlace opens a store in one place; its process dies after a number of writes, or never if the number is negative.
 type openPlace func(left *int) (confstore.Store, error)
 
 func fsPlace(t *testing.T) (open openPlace, sound func(version int64) error) {
@@ -86,7 +86,7 @@ func fsPlace(t *testing.T) (open openPlace, sound func(version int64) error) {
 		return confstore.OpenFS(context.Background(), confstore.FSOptions{Systems: systems, URL: url, User: "yarn", Versions: 1, Now: func() time.Time { return time.UnixMilli(1_700_000_000_000) },
 			Wrap: func(sys filesystem.FileSystem) filesystem.FileSystem { return dying{sys, left} }})
 	}
-	return open, func(version int64) error { // what Apache's ResourceManager reads
+	return open, func(version int64) error { // checks what Apache's ResourceManager would read
 		b, err := os.ReadFile(filepath.Join(dir, "ConfigVersion"))
 		if err == nil && (len(b) != 8 || int64(binary.BigEndian.Uint64(b)) != version) {
 			err = fmt.Errorf("ConfigVersion is %x, want %d", b, version)
@@ -116,7 +116,7 @@ func zkPlace(*testing.T) (open openPlace, sound func(version int64) error) {
 	}
 }
 
-// TestEveryWrite: wherever the process dies in a commit, or in the load after it, the next one finds what was before or what was committed, all of it, and goes on with it.
+// TestEveryWrite: wherever the process dies in a commit or in the next load, the next process finds the whole configuration from before or after the commit, and goes on with it.
 func TestEveryWrite(t *testing.T) {
 	for name, place := range map[string]func(*testing.T) (openPlace, func(int64) error){"fs": fsPlace, "zk": zkPlace} {
 		deaths := 0
@@ -189,7 +189,7 @@ func TestEveryWrite(t *testing.T) {
 	}
 }
 
-// TestTwoWriters: of two who have loaded the same the second one is refused, and has no effect.
+// TestTwoWriters: if two processes have loaded the same version and both commit, the second commit is refused and has no effect.
 func TestTwoWriters(t *testing.T) {
 	for name, place := range map[string]func(*testing.T) (openPlace, func(int64) error){"fs": fsPlace, "zk": zkPlace} {
 		for _, first := range []bool{true, false} { // nothing was stored before
@@ -242,7 +242,7 @@ func TestTwoWriters(t *testing.T) {
 	}
 }
 
-// TestZKFence: while another ResourceManager carries out a transaction there is its fence, and nothing is committed; a start takes away one that was left.
+// TestZKFence: nothing can be committed while the fence of another ResourceManager's transaction exists; a start removes a fence that was left behind.
 func TestZKFence(t *testing.T) {
 	server := zookeepertest.New()
 	s, err := openZK(server)
@@ -257,7 +257,7 @@ func TestZKFence(t *testing.T) {
 	next := now.Clone()
 	next.Accept(map[string]string{"a": "1"}, confstore.Version{User: "alice"})
 	if err := s.Commit(t.Context(), now.Version, next); err == nil {
-		t.Error("a commit goes through somebody's fence")
+		t.Error("a commit succeeds in spite of another's fence")
 	}
 	if s, err = openZK(server); err != nil {
 		t.Fatal(err)

@@ -43,7 +43,7 @@ type FSOptions struct {
 	Versions int              // how many files of configurations are kept beside the newest
 	Now      func() time.Time // nil: the clock
 
-	// Wrap, if not nil, stands between the store and the file system. It is for tests, which have the process die there.
+	// Wrap, if not nil, wraps the file system. Tests use it to have the process die at a write.
 	Wrap func(filesystem.FileSystem) filesystem.FileSystem
 }
 

@@ -89,7 +89,7 @@ func TestReplicatedFenced(t *testing.T) {
 	}
 }
 
-// TestReplicatedTwoWriters: of two who own the store and have loaded the same the second one is refused, and has no effect.
+// TestReplicatedTwoWriters: if two owners of the store have loaded the same version and both commit, the second commit is refused and has no effect.
 func TestReplicatedTwoWriters(t *testing.T) {
 	m := oneMember{"store": {"owner": []byte("me")}}
 	one, two := confstore.OpenReplica(m, ours), confstore.OpenReplica(m, ours)

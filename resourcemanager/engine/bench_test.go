@@ -162,7 +162,7 @@ func BenchmarkDrain(b *testing.B) {
 	}
 }
 
-// BenchmarkFirstViews is a publication of 10,000 applications that wait, as after a restart: what one view takes.
+// BenchmarkFirstViews publishes 10,000 waiting applications, as after a restart, and reports the cost of one view.
 func BenchmarkFirstViews(b *testing.B) {
 	const apps = 10_000
 	sched, err := scheduler.New(queues(b, config.Property{Name: "maximum-applications", Value: strconv.Itoa(2 * apps)}))

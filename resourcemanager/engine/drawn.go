@@ -8,26 +8,26 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// drawn is what the last views of applications have. Those that wait mostly want, use and wait for the same, and their views share it:
-// that is more than half of such a view.
+// drawn keeps parts of the latest views of applications, so that later views can share them. Waiting applications mostly want, use and wait for
+// the same, and these parts are more than half of a view.
 type drawn struct {
 	usage  *view.Usage
-	asks   *view.Asks // for wanted and requests
+	asks   *view.Asks // made of wanted and requests
 	common memo[view.Common, *view.Common]
-	texts  memo[masterWaits, string] // made since the queues were last looked at
+	texts  memo[masterWaits, string] // made since the queues were last read
 
 	wanted   []scheduler.Wanted
 	requests []yarn.Ask
-	next     []scheduler.Wanted // of the running call
+	next     []scheduler.Wanted // buffer of the current call
 }
 
-// maxMemo bounds the values of a memo.
+// maxMemo is how many values a memo has at most.
 const maxMemo = 4096
 
-// memo is what was made of values, by these.
+// memo maps values to what was made of them.
 type memo[From comparable, To any] map[From]To
 
-// of is what is made of a value. It is made once for all that are equal.
+// of returns what make makes of a value, and calls make once for equal values.
 func (m *memo[From, To]) of(from *From, make func(*From) To) To {
 	to, ok := (*m)[*from]
 	if ok {
@@ -41,13 +41,13 @@ func (m *memo[From, To]) of(from *From, make func(*From) To) To {
 	return to
 }
 
-// own is a copy.
+// own returns a copy.
 func own[T any](x *T) *T {
 	c := *x
 	return &c
 }
 
-// shared is the last value if that is equal to this one, or else a copy of this one.
+// shared returns *last if it equals x; otherwise it returns a copy of x, and keeps it in last.
 func shared[T comparable](last **T, x *T) *T {
 	if *last == nil || **last != *x {
 		*last = own(x)
@@ -65,7 +65,7 @@ func (d *drawn) commonOf(x *view.Common) *view.Common {
 	return d.common.of(x, own)
 }
 
-// asksOf shows what is wanted, and what is asked for a master.
+// asksOf returns the view of the wanted containers and of the requests for the master's container.
 func (d *drawn) asksOf(wanted []scheduler.Wanted, requests []yarn.Ask) *view.Asks {
 	if d.asks != nil && slices.Equal(wanted, d.wanted) && slices.Equal(requests, d.requests) {
 		return d.asks

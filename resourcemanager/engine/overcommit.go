@@ -5,31 +5,31 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// Overcommit says what becomes of containers for which a node that gets smaller has no room any more. The zero value lets them run.
+// Overcommit says what becomes of the containers for which a node has no room after it was made smaller. The zero value lets them run.
 type Overcommit struct {
-	Ends  bool  // they are ended
-	After int64 // in milliseconds from now; until then their masters have notice
+	Ends  bool  // the containers are ended
+	After int64 // milliseconds until they are ended; their masters get notice at once
 }
 
-// NewOvercommit reads a timeout as it comes from administrators, in milliseconds: negative ones let containers run.
+// NewOvercommit makes an Overcommit of an administrator's timeout in milliseconds; a negative timeout lets containers run.
 func NewOvercommit(timeout int64) Overcommit {
 	return Overcommit{Ends: timeout >= 0, After: max(timeout, 0)}
 }
 
-// overcommit is what was last said of a node.
+// overcommit is the latest Overcommit of a node.
 type overcommit struct {
 	ends bool
-	at   int64 // monotonic, milliseconds
+	at   int64 // when containers are ended; monotonic, milliseconds
 }
 
 const (
-	overcommitted   = "overcommit" // in the log of preemption
-	mostOvercommits = 100          // ends at one heartbeat of a node; the next one goes on
+	overcommitted   = "overcommit" // the rule, in the log of preemptions
+	mostOvercommits = 100          // how many containers one heartbeat of a node ends; the next heartbeat goes on
 )
 
-// followOvercommit notes what is to become of containers beyond the node's new size.
+// followOvercommit sets what becomes of the containers that exceed the node's new size: it ends them, or gives their masters notice.
 //
-// compat: nobody looks at it where the size stays the same.
+// compat: it is not called if the size stays the same.
 func (e *Engine) followOvercommit(n *node, o Overcommit) {
 	n.overcommit = overcommit{o.Ends, e.now.Mono + o.After}
 	switch {
@@ -45,7 +45,7 @@ func (e *Engine) followOvercommit(n *node, o Overcommit) {
 	}
 }
 
-// endOvercommitted ends what the node has no room for, once that is due.
+// endOvercommitted ends the containers for which the node has no room, once that is due.
 func (e *Engine) endOvercommitted(n *node) {
 	if !n.overcommit.ends || e.now.Mono < n.overcommit.at || n.ref == scheduler.NoNode || n.drain != nil {
 		return
@@ -56,7 +56,7 @@ func (e *Engine) endOvercommitted(n *node) {
 		ids[i] = e.sched.Container(ref).ID
 	}
 	for i, ref := range list[:min(len(list), mostOvercommits)] {
-		if c := e.containerAt(ref); c != nil && c.id == ids[i] { // the end of a master takes others along
+		if c := e.containerAt(ref); c != nil && c.id == ids[i] { // the end of a master ends other containers, too
 			e.preempt(&scheduler.Taking{Ref: ref, ID: c.id, Rule: overcommitted}, c)
 		}
 	}

@@ -76,7 +76,7 @@ func (e *Engine) underNotice(a *application) []yarn.ContainerID {
 			ids = append(ids, e.sched.Container(ref).ID)
 		}
 	}
-	if a.onNodes != nil { // for what nodes have no room for any more
+	if a.onNodes != nil { // containers for which their nodes have become too small
 		a.noticed = slices.DeleteFunc(a.noticed, func(c *container) bool { return c.state.Final() })
 		for _, c := range a.noticed {
 			if !c.withheld && !slices.Contains(ids, c.id) {

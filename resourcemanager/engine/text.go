@@ -203,7 +203,7 @@ func (e *Engine) waitingFor(t *attempt) string {
 	return ""
 }
 
-// stamp is a time, in milliseconds since 1970, for the beginning of diagnostics.
+// stamp formats a time, given in milliseconds since 1970, as diagnostics begin with it.
 func stamp(at int64) string {
 	return time.UnixMilli(at).UTC().Format("[Mon Jan 02 15:04:05 -0700 2006] ")
 }
@@ -219,19 +219,19 @@ func (e *Engine) waitingForMaster(t *attempt) string {
 		cluster: e.sched.ClusterTotal(), second: e.now.Wall / 1000, dominant: e.set.Dominant}, (*masterWaits).text)
 }
 
-// masterWaits is everything that the text depends on that says why a master has no container yet.
+// masterWaits has everything on which the text that says why a master has no container yet depends.
 type masterWaits struct {
 	queue   *queue.Info
 	user    string
-	label   string // of the partition that it asks for
+	label   string // the partition that the master's request names
 	got     scheduler.Admission
 	cluster yarn.Resource
-	second  int64 // now, since 1970
+	second  int64 // the current time, in seconds since 1970
 
 	dominant bool // as in Settings
 }
 
-// text is the reason, with the numbers that are compared.
+// text says why the master waits, with the numbers that decide it.
 func (w *masterWaits) text() string {
 	q, got, label := w.queue, &w.got, w.label
 	switch {

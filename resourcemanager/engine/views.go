@@ -354,7 +354,7 @@ func (e *Engine) attemptView(t *attempt, waits string) *view.Attempt {
 	return v
 }
 
-// nowhere is a master without a container that has not registered.
+// nowhere is the view of a master that has no container and has not registered.
 var nowhere = &view.Master{Host: view.NotAvailable, RPCPort: -1}
 
 func (t *attempt) masterView() *view.Master {

@@ -16,7 +16,7 @@ type Snapshot struct {
 	Epoch int64
 
 	Applications       []*Application // there are many, and they are large
-	Made               []any          // what the one who loads made of each application as it was read (store.Options.Read); empty if nothing
+	Made               []any          // what store.Options.Read returned for each application; empty without such a function
 	Attempts           []Attempt
 	MasterKeys         MasterKeys // no bytes: none were stored
 	DelegationKeys     []DelegationKey
@@ -92,13 +92,13 @@ func (s *Snapshot) Finish() {
 	})
 }
 
-// place is where a record stands in a list.
+// place is the index of a record in a list.
 type place[ID any] struct {
 	id ID
 	at int
 }
 
-// orderBy are the places of records, which may be large, in the order of their ids.
+// orderBy returns the places of records in the order of their ids. It moves no records, which may be large.
 func orderBy[R any, ID interface{ Compare(ID) int }](list []R, id func(*R) ID) []place[ID] {
 	order := make([]place[ID], len(list))
 	for i := range list {
@@ -108,7 +108,7 @@ func orderBy[R any, ID interface{ Compare(ID) int }](list []R, id func(*R) ID) [
 	return order
 }
 
-// reordered is the list in that order.
+// reordered returns the list in the given order.
 func reordered[R, ID any](list []R, order []place[ID]) []R {
 	if len(list) == 0 {
 		return list

@@ -123,7 +123,7 @@ func TestEpochs(t *testing.T) {
 	}
 }
 
-// What was made of an application stays at its side when a snapshot is put in order.
+// Finish keeps what was made of an application at the index of the application.
 func TestFinishKeepsMade(t *testing.T) {
 	var s Snapshot
 	for _, n := range []int32{3, 10001, 1, 2} {

@@ -146,7 +146,7 @@ func (r *Reader) AddApplication(name, value []byte) {
 	r.add(app, true)
 }
 
-// add enters an application. borrowed: its context lies in memory that is overwritten afterwards.
+// add adds an application to the snapshot. borrowed: its context lies in memory that is overwritten later.
 func (r *Reader) add(app *state.Application, borrowed bool) {
 	var made any
 	if r.read != nil {

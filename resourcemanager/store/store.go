@@ -66,8 +66,8 @@ type Options struct {
 	MaxRecord int                // bytes of one record, at most MaxBatchBytes; 0: DefaultRecord
 	Epochs    state.Epochs
 	Codec     Codec // nil: record.Codec; a store whose form is Hadoop's has its own
-	// Read sees each application that Open or Load reads before it comes into the snapshot, and what it returns becomes Snapshot.Made. It may
-	// take the context out, so that they need not all be held at once. It is called by several goroutines. nil: nobody does.
+	// Read, if not nil, is called for each application that Open or Load reads, before it is added to the snapshot; Snapshot.Made has its results.
+	// It may remove the context, so that not all contexts are in memory at once. Several goroutines call it.
 	Read func(*state.Application) any
 }
 

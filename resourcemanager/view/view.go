@@ -30,7 +30,7 @@ const (
 // Application is everything that is shown of one application.
 type Application struct {
 	ID            yarn.ApplicationID
-	Version       uint64 // differs from that of every other view that this ResourceManager made since it became active; 0: it is not known
+	Version       uint64 // differs from that of every other view that this ResourceManager made since it became active; 0: unknown
 	*Common              // never nil
 	Name          string
 	Tags          []string // lower case, sorted
@@ -57,7 +57,7 @@ type Application struct {
 	Usage         *Usage     // likewise
 }
 
-// Common is what an application mostly has in common with others of its user. They may share it.
+// Common is what many applications of one user have in common; they may share it.
 type Common struct {
 	User           string
 	RealUser       string

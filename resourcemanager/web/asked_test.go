@@ -10,8 +10,8 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/web/webtest"
 )
 
-// TestAsked: methods, media types, wrong ids, filters and bodies are answered with Apache's statuses, types and errors. testdata/README.md says
-// how they were recorded.
+// TestAsked sends requests with all kinds of methods, media types, wrong ids, filters and bodies: each answer has Apache's status, type and error.
+// testdata/README.md says how they were recorded.
 func TestAsked(t *testing.T) {
 	var names []string
 	for name, n := range map[string]int32{"finished": 3, "running": 6, "waiting": 8, "spare": 8} {

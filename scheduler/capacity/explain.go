@@ -85,7 +85,7 @@ func (s *Scheduler) outsideWalks(a *app) yarn.Reason {
 	case s.Books.Count == 0:
 		return yarn.Reason{Code: fit.NoNodes}
 	case !a.active:
-		return s.masterRefusal(a) // OK where none refuses it, which is only while the nodes have nothing
+		return s.masterRefusal(a) // OK if no limit refuses it, which happens only while the nodes have no resources
 	}
 	return yarn.Reason{}
 }

@@ -84,7 +84,7 @@ func (s *Core) resize(ref NodeRef, total resource, set func(NodeRef, resource)) 
 	s.nodesChanged()
 }
 
-// Overcommitted are containers that would have to end; see the facade. Opportunistic ones take no room in the books.
+// Overcommitted implements scheduler.Scheduler.Overcommitted. Opportunistic containers take no room in the books.
 func (s *Core) Overcommitted(ref NodeRef) []ContainerRef {
 	free, none := s.Books.Node(ref).Free(), resource{}
 	if s.Calc.FitsIn(&none, &free) {

@@ -58,7 +58,7 @@ func (s *Scheduler) checkLineup(q *Queue) (bad string) {
 	return bad
 }
 
-// same tells whether two entries are equal. Those of queues without weight, or of a cluster without nodes, may have numbers that are none.
+// same reports whether two entries are equal. Queues without weight, or a cluster without nodes, may make some of their numbers NaN.
 func (s *entry) same(o entry) bool {
 	number := func(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
 	return s.candidate == o.candidate && s.class == o.class && s.enough == o.enough && s.order == o.order && number(s.first, o.first) && number(s.second, o.second)

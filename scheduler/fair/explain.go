@@ -50,7 +50,7 @@ func (s *Scheduler) onAllNodes(a *app) yarn.Reason {
 	case !a.Running || a.runnable && len(a.Wants.Keys()) == 0:
 		return yarn.Reason{Code: fit.NothingAsked}
 	case !a.runnable:
-		return s.mayRun(a.queue, a.User, nil) // never OK: who may run does so when a limit is no longer reached
+		return s.mayRun(a.queue, a.User, nil) // never OK: an application that may run starts as soon as no limit holds it back
 	case s.Books.Count == 0:
 		return yarn.Reason{Code: fit.NoNodes}
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// TestManyAsksWithdrawn: whoever takes many asks back in one call is not served any more.
+// TestManyAsksWithdrawn: an application that takes back many asks in one call gets no containers for them.
 func TestManyAsksWithdrawn(t *testing.T) {
 	s := planScheduler(t, `<queue name="a"/>`)
 	ref, why := s.submitted(1, "root.a", "", false)
@@ -28,7 +28,7 @@ func TestManyAsksWithdrawn(t *testing.T) {
 	}
 }
 
-// TestClockIsSet: who sets the clock forward neither makes anybody starve nor takes time from a notice; set back, neither lasts longer.
+// TestClockIsSet: setting the clock forward makes no queue starve and shortens no notice; setting it back prolongs neither starvation nor notices.
 func TestClockIsSet(t *testing.T) {
 	for _, set := range []int64{-3_600_000, 0, 3_600_000} {
 		cfg, _, err := config.Parse([]config.Property{{Name: config.FairPrefix + "preemption", Value: "true"}, {Name: config.FairPrefix + "waitTimeBeforeKill", Value: "2000"},

@@ -103,7 +103,7 @@ func TestEveryGateHasACase(t *testing.T) {
 	}
 }
 
-// secondAttempt has x try again.
+// secondAttempt starts a second attempt of application x.
 func secondAttempt(r *runner) {
 	a := r.apps["x"]
 	r.s.EndAttempt(a.ref, false)

@@ -9,12 +9,12 @@ LIB_MR=$CACHE/lib-mr-$MR
 JAVA=${JAVA_HOME:+$JAVA_HOME/bin/}java
 # What bin/yarn gives every JVM on 17+, and what a NodeManager expands <ADD_OPENS> to.
 OPENS="--add-opens=java.base/java.lang=ALL-UNNAMED --add-exports=java.base/sun.net.dns=ALL-UNNAMED --add-exports=java.base/sun.net.util=ALL-UNNAMED"
-# Few of the kit's JVMs live long enough to earn back what the second compiler costs.
+# Few of the kit's JVMs live long enough for the second compiler to pay.
 BRIEF="-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 JVM="-Xmx${HEDDLE_COMPAT_HEAP:-512m} $BRIEF -XX:-UsePerfData"
 
-# ready: the option by which a JVM with $LIB/* first on its classpath takes from a file what it would load from the jars (`fetch` makes it).
-# A JVM that has no use for the file loads from the jars, silently.
+# ready: the options with which a JVM that has $LIB/* first on its classpath takes classes from the class data archive that `fetch` makes.
+# A JVM that cannot use the archive loads from the jars, silently.
 ready() { [ ! -f "$LIB/.ready.jsa" ] || echo "-XX:SharedArchiveFile=$LIB/.ready.jsa -Xlog:cds=off -Xlog:cds+dynamic=off"; }
 
 die() { echo "$(basename "$0"): $*" >&2; exit 2; }
@@ -57,7 +57,7 @@ rm_http() {
   echo "http://$a"
 }
 
-# java_client CONFDIR CLASS ARGS...: a stock client. CONFDIR may come last on its classpath: no jar has a file of its names.
+# java_client CONFDIR CLASS ARGS...: a stock client. CONFDIR may come last on its classpath: no jar has files with the same names.
 java_client() {
   local conf=$1; shift
   HADOOP_CONF_DIR=$conf ${EXEC:-} $JAVA $JVM $(ready) $OPENS -Djava.net.preferIPv4Stack=true ${HEDDLE_COMPAT_OPTS:-} \

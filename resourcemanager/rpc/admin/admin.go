@@ -231,7 +231,7 @@ func (a *admin) unread(c *ipc.Call, operation string, err error) {
 	a.finish(c, operation, &ipc.RemoteError{Class: serve.YarnException, Message: "java.io.IOException: " + err.Error()}, nil)
 }
 
-// overcommitTimeout is -1, as in the stock command, where a client does not say it.
+// overcommitTimeout returns the timeout of a request, or -1, the stock command's default, if the client sends none.
 func overcommitTimeout(o *pb.ResourceOption) int64 {
 	if o == nil || o.OverCommitTimeout == nil {
 		return -1

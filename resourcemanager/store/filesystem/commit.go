@@ -318,7 +318,7 @@ func (k *keeper) write(name string, content []byte) error {
 	return k.writeAfter(name, content, func() error { return nil })
 }
 
-// writeAfter is write, and has something done when all is ready, just before the file is renamed.
+// writeAfter is write, but calls a function when the file is complete, just before it is renamed.
 func (k *keeper) writeAfter(name string, content []byte, ready func() error) error {
 	staged := k.staged(name)
 	w, err := k.sys.Create(k.at(staged), fileMode, true)
@@ -408,7 +408,7 @@ func (k *keeper) dropJournal(name string) error {
 	return k.sync(apache.OwnRoot)
 }
 
-// replay carries out what the last start had begun.
+// replay carries out the batch that the last start left unfinished.
 func (k *keeper) replay() error {
 	list, err := k.sys.List(k.at(apache.OwnRoot), maxEntries)
 	if err != nil {
@@ -430,8 +430,8 @@ func (k *keeper) replay() error {
 	return nil
 }
 
-// last tells whether nobody has used the store since the start that has left that work. Another epoch, unless starts of ours have written it and ended before they had removed
-// the mark of that start, or a mark that is not there mean that somebody has.
+// last reports whether nobody has used the store since the start that left w. Somebody has if the mark of that start is gone, or if the epoch is another one, unless
+// starts of ours wrote it and ended before they had removed the mark.
 func (k *keeper) last(w *work, marks []string) (bool, error) {
 	switch {
 	case w.Start != "" && !slices.Contains(marks, w.Start):
@@ -442,7 +442,7 @@ func (k *keeper) last(w *work, marks []string) (bool, error) {
 	return k.follows(marks, w.Epoch)
 }
 
-// replayOne carries out the batch of one journal, if nobody has used the store since.
+// replayOne carries out the batch of one journal, unless somebody has used the store since, and removes the journal.
 func (k *keeper) replayOne(journal string, marks []string) error {
 	content, err := k.readLimited(journal, maxJournal)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -17,9 +17,9 @@
 // A file is written under another name, made durable and renamed. On HDFS that name is in the directory of the start, and what
 // is removed goes there first: a next start takes the directory away, and with it every step that an earlier one may still make. A batch of more than
 // one change is in the journal before the first of them is made, so that the next start
-// carries it out as a whole. A journal of an earlier start than the last one that could have
-// changed anything is not carried out: another ResourceManager has been here since. On HDFS that one may still run; so
-// the next start counts the epoch first, by which it ends, and carries the journal out then.
+// carries it out as a whole. If another ResourceManager
+// has used the store since, the journal is not carried out. On HDFS the ResourceManager that wrote the journal may still run, so
+// a start first counts the epoch up, which stops the other one, and only then carries the journal out.
 //
 // On this machine the lock keeps a second ResourceManager of ours away. Otherwise the epoch and
 // the mark, which are compared before each batch, and on HDFS before each of its steps and of those of a load that has

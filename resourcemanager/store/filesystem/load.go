@@ -50,7 +50,7 @@ func (k *keeper) load(ctx context.Context) (*state.Snapshot, error) {
 		return nil, err
 	}
 	k.epoch = stored
-	if k.local { // nobody else is there; on HDFS who was there last may still be carrying out a batch, until it sees the epoch
+	if k.local { // nobody else uses the store; on HDFS its last user may still be carrying out a batch, until it sees a higher epoch
 		if err := k.replay(); err != nil {
 			return nil, err
 		}
@@ -77,8 +77,8 @@ func (k *keeper) load(ctx context.Context) (*state.Snapshot, error) {
 	return k.records(epoch, values), k.still()
 }
 
-// writeEpoch takes the store over. On HDFS the mark of this start tells beforehand which epoch comes after which, and whether that has happened by the file that is
-// renamed: a start that ends between this and leaveMark leaves a batch of an earlier one to the next, which has to know that only starts of ours came in between.
+// writeEpoch takes the store over. On HDFS the mark of this start says before that from which epoch to which it counts; once the new epoch's file has been renamed, and so is not in
+// the mark any more, it has counted. So if this start dies between writeEpoch and leaveMark, the next one knows that only starts of ours have counted since an unfinished batch.
 func (k *keeper) writeEpoch(stored, next []byte) error {
 	said := func() error {
 		if k.local || stored == nil {
@@ -92,17 +92,17 @@ func (k *keeper) writeEpoch(stored, next []byte) error {
 	return k.sync(".")
 }
 
-// followsName is the name of what is in a mark: after which epoch the start wrote which.
+// followsName is the name of a directory in a mark; it says which epoch the start found and which it writes.
 func followsName(before, after []byte) string {
 	return fmt.Sprintf("%s%x-%x", followsPrefix, before, after)
 }
 
-// follows tells, from the marks, whether starts of ours alone have counted from one epoch to that of this start, or to the one it has found.
+// follows reports, from the marks, whether only starts of ours have counted from the given epoch up to k.epoch.
 func (k *keeper) follows(marks []string, epoch []byte) (bool, error) {
 	next := map[string][]string{}
 	for _, mark := range marks {
 		list, err := k.sys.List(k.at(path.Join(apache.OwnRoot, mark)), maxEntries)
-		if errors.Is(err, fs.ErrNotExist) { // somebody has taken the store over
+		if errors.Is(err, fs.ErrNotExist) { // another start, which has taken the store over, has removed the mark
 			continue
 		}
 		if err != nil {
@@ -132,8 +132,8 @@ func (k *keeper) follows(marks []string, epoch []byte) (bool, error) {
 	return false, nil
 }
 
-// leaveMark makes the mark of this start the only one. Who was the last one on HDFS may be in the middle of a batch, and cannot go on with it once it sees the
-// epoch: it is carried out first.
+// leaveMark makes the mark of this start the only one. On HDFS it first carries out the batch that the last user of the store may have been in the middle of, and
+// cannot go on with once it sees the epoch.
 func (k *keeper) leaveMark() error {
 	if !k.local {
 		if err := k.replay(); err != nil {

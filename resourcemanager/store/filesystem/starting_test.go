@@ -13,8 +13,8 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/store/storetest"
 )
 
-// TestDiesStarting has a second process load the store, on HDFS, in the middle of a batch of the first, and stand still or die at any of its calls, while the first goes on with
-// that batch and, if nobody stops it, another one over the same records. A third process must find everything that the first was told is stored, nothing that was not, and no
+// TestDiesStarting has a second process load a store on HDFS while the first is in the middle of a batch. The second pauses or dies at any of its calls; the first goes on with
+// that batch and, if it can, commits another one of the same records. A third process must find everything that the first was told is stored, nothing that was refused, and no
 // batch by half; so must the second, if it goes on.
 func TestDiesStarting(t *testing.T) {
 	before := append(storetest.Puts(storetest.Application(1, 0), storetest.Attempt(1, 1), storetest.Application(2, 0)), token(1)...)
@@ -34,10 +34,10 @@ func TestDiesStarting(t *testing.T) {
 	}
 }
 
-// starting counts what TestDiesStarting has come across.
+// starting counts the situations that TestDiesStarting has met.
 type starting struct{ Both, One, Fenced, Whole, Took int }
 
-// play starts the second process before a call of the first one's batch, and has it stand still before a call of its own. inside, stood: there were so many calls.
+// play starts the second process before a call of the first one's batch, and has it pause before a call of its own. inside: the batch had so many calls; stood: the load had.
 func (seen *starting) play(t *testing.T, during, at, more int, before, batch, another []state.Op) (inside, stood bool) {
 	dir := t.TempDir()
 	died := errors.New("the process has died")
@@ -77,7 +77,7 @@ func (seen *starting) play(t *testing.T, during, at, more int, before, batch, an
 	must(t, err)
 	must(t, first.Commit(t.Context(), before))
 	n = during
-	commit := func(ops []state.Op) error { // as the daemon, which tries again
+	commit := func(ops []state.Op) error { // retries, as the daemon does
 		err := first.Commit(t.Context(), ops)
 		if errors.As(err, new(*store.UnavailableError)) {
 			err = first.Commit(t.Context(), ops)
@@ -102,7 +102,7 @@ func (seen *starting) play(t *testing.T, during, at, more int, before, batch, an
 	}
 	model := storetest.Model{}
 	model.Apply(before)
-	may := []*state.Snapshot{model.Snapshot(0)} // from the one that is there at least
+	may := []*state.Snapshot{model.Snapshot(0)} // the states that may be found, the oldest first
 	model.Apply(batch)
 	whole := model.Snapshot(0)
 	if may = append(may, whole); one == nil {
@@ -143,9 +143,9 @@ func (seen *starting) play(t *testing.T, during, at, more int, before, batch, an
 	return true, stood
 }
 
-// TestApacheBetween: a batch is not carried out if Hadoop's ResourceManager has counted the epoch after the start that was in the middle of it, even where a start of ours was about to.
+// TestApacheBetween: an unfinished batch is not carried out if Hadoop's ResourceManager has counted the epoch up since, even if a start of ours died before it had done so.
 func TestApacheBetween(t *testing.T) {
-	for _, ours := range []bool{false, true} { // has counted first
+	for _, ours := range []bool{false, true} { // whether our start has counted first
 		dir := t.TempDir()
 		first, _ := unlocked(t, dir)
 		must(t, first.Commit(t.Context(), storetest.Puts(storetest.Application(1, 0), storetest.Attempt(1, 1))))

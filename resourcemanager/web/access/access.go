@@ -237,8 +237,8 @@ type Controller interface {
 	Submit(ctx context.Context, c webgate.Caller, submission []byte) error
 	// Signal has a container's node deliver a signal, by its number on the wire. It is not waited for.
 	Signal(ctx context.Context, c webgate.Caller, id yarn.ContainerID, signal int32) error
-	// Resize changes what a node offers until it registers again. What it has no room for any more is ended after overcommit milliseconds, or never if
-	// that is negative. It is for administrators.
+	// Resize changes what a node offers until it registers again. Containers for which the node has no room are then ended after overcommit milliseconds, or
+	// never if that is negative. Only administrators may call it.
 	Resize(ctx context.Context, c webgate.Caller, node yarn.NodeID, total yarn.Resource, overcommit int64) error
 	// AddLabels, RemoveLabels and ReplaceLabels are for administrators. The refusal
 	// for anybody else has the name of the operation.

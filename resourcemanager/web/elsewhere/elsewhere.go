@@ -101,7 +101,7 @@ func counted(raw string, n int) string {
 }
 
 // pairs are the names and values of a query; what is not well encoded is taken as it stands.
-// A pair is a name alone where there is no "=".
+// A pair without "=" is a name without a value.
 func pairs(raw string) (out [][]string) {
 	plain := func(s string) string {
 		if p, err := url.QueryUnescape(s); err == nil {

@@ -134,7 +134,7 @@ func parse(escaped string) (q request, ok bool, err error) {
 	return q, true, err
 }
 
-// allow are the methods of every path. OPTIONS asks the proxy, not the application, as in Hadoop.
+// allow lists the methods of every path. As in Hadoop the proxy itself answers OPTIONS.
 const allow = "GET,HEAD,OPTIONS,PUT"
 
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {

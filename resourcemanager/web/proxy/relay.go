@@ -104,7 +104,7 @@ func outgoing(ctx context.Context, w http.ResponseWriter, r *http.Request, targe
 	}
 	method := r.Method
 	if method == http.MethodHead {
-		method = http.MethodGet // as Hadoop does; masters' servers need not know HEAD
+		method = http.MethodGet // as in Hadoop; a master's server may not support HEAD
 	}
 	out, err := http.NewRequestWithContext(ctx, method, target.String(), body)
 	if err != nil {

@@ -91,7 +91,7 @@ func (s *server) setQueue(r *http.Request) (*answer.Response, error) {
 	}
 	path, err := s.Controller.Move(r.Context(), webgate.From(r.Context()), a.ID, target)
 	if answer.KindOf(err) == answer.WrongState && strings.HasSuffix(err.Error(), "state cannot be moved.") {
-		return &answer.Response{Status: http.StatusBadRequest, Text: err.Error()}, nil // compat: plain
+		return &answer.Response{Status: http.StatusBadRequest, Text: err.Error()}, nil // compat: plain text
 	}
 	if err != nil {
 		return nil, err
@@ -217,7 +217,7 @@ func (s *server) setTimeout(r *http.Request) (*answer.Response, error) {
 		return nil, err
 	}
 	if a.State.Final() {
-		given = deadline(a) // nothing was set
+		given = deadline(a) // the request sets nothing
 	}
 	return answer.Wrapped("timeout", s.timeoutObject(given, a.State.Final())), nil
 }

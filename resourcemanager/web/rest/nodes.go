@@ -38,7 +38,7 @@ func (s *server) nodes(r *http.Request) (*answer.Response, error) {
 
 // statesOf parses names of states as Hadoop does.
 //
-// compat: blanks belong to names, and no name is none; commas alone name no state, and no node is in it.
+// compat: blanks belong to the names, and an empty name is an error; but commas alone name no state, so that no node matches.
 func statesOf(text string) (out []yarn.NodeState, err error) {
 	names := strings.TrimRight(text, ",") // as Java splits a text
 	if names == "" && text != "" {
@@ -97,7 +97,7 @@ func nodeOf(c *view.Cluster, text string) (*view.Node, error) {
 	return nil, notFound("nodeId, %s, is not found", text)
 }
 
-// nodeID reads host:port. Any number is a port to Hadoop, also one that no node can have.
+// nodeID reads host:port. Like Hadoop it accepts any number as a port, even one that no node can have.
 func nodeID(text string) (yarn.NodeID, error) {
 	host, port, ok := strings.Cut(text, ":")
 	if !ok || port == "" || strings.Contains(port, ":") {

@@ -20,7 +20,7 @@ type rows struct {
 // Bounds of rows.
 const (
 	rowBytes    = 64 << 20 // of everything that is kept
-	rowsKept    = 16_000   // applications of a list: more would mostly not find room, and leave none for other lists
+	rowsKept    = 16_000   // lists of more applications keep no texts: most would find no room, and the rest would leave none for other lists
 	rowOverhead = 200      // bytes for a row besides its text
 	rowAge      = time.Minute
 )

@@ -4,15 +4,15 @@ import java.nio.file.*;
 import java.util.*;
 
 /**
- * Runs command lines of Hadoop's own commands, one after the other in one process. Standard input has one in each line: the class and its words,
- * separated by tabs. The folder that is named gets N.out, N.err and N.rc of each, counted from 1. Needs -Djava.security.manager=allow.
+ * Runs command lines of Hadoop's own commands, one after the other in one process. Each line of standard input is a command line: the class and its words,
+ * separated by tabs. The folder named as the argument gets N.out, N.err and N.rc of the Nth command line, counted from 1. Needs -Djava.security.manager=allow.
  */
 public class Forms {
   static final int NONE = -9999;
   static volatile int code = NONE;
   static class Left extends SecurityException { }
 
-  static void forget(String type, String method) throws Exception { // what one command would leave to the next
+  static void forget(String type, String method) throws Exception { // clears state that one command would leave to the next
     var m = Class.forName(type).getDeclaredMethod(method);
     m.setAccessible(true);
     m.invoke(null);

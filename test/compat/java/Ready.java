@@ -11,8 +11,8 @@ import org.apache.hadoop.yarn.conf.YarnConfiguration;
 import org.apache.hadoop.yarn.server.nodemanager.NodeManager;
 
 /**
- * Ready DIR: loads the classes that stock commands, MapReduce clients and NodeManagers load until the ResourceManager would answer, and ends. None is
- * asked: nobody listens where they look for it. What they write is below DIR. fetch has the JVM keep the classes for later ones.
+ * Ready DIR: loads the classes that stock commands, MapReduce clients and NodeManagers load before the ResourceManager answers them, and ends. It needs
+ * no ResourceManager: nothing listens at the address that they try. All that they write is below DIR. fetch has the JVM archive the classes for later JVMs.
  */
 class Ready {
   static void run(Tool tool, Configuration conf, String... args) {
