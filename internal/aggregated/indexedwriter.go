@@ -24,10 +24,7 @@ type Collection struct {
 }
 
 // Index is what an indexed file holds, for whoever appends to it.
-type Index struct {
-	read  *indexed
-	bytes int64
-}
+type Index struct{ read *indexed }
 
 // ReadIndex reads the index that ends at size. The file stays the caller's.
 func ReadIndex(file io.ReadSeeker, size int64, app yarn.ApplicationID) (*Index, error) {
@@ -35,12 +32,13 @@ func ReadIndex(file io.ReadSeeker, size int64, app yarn.ApplicationID) (*Index, 
 	if err != nil {
 		return nil, err
 	}
-	return &Index{x, x.bytes}, nil
+	return &Index{x}, nil
 }
 
 // Fits tells whether a round can be appended: all of a file is packed in the same way, and whoever reads it reads the whole index.
 func (i *Index) Fits(c Collection) bool {
-	return i.read.compression == c.Compression && i.read.owner == c.Owner && i.read.node == c.Node.String() && i.bytes <= maxIndexBytes/2
+	x := i.read
+	return x.compression == c.Compression && x.owner == c.Owner && x.node == c.Node.String() && x.bytes <= maxIndexBytes/2 && max(x.values, x.visited) <= maxJavaValues/2
 }
 
 // IndexedWriter makes an indexed file, or appends a round to one. It is used as a Writer is, and fails as one.
@@ -139,6 +137,11 @@ func (w *IndexedWriter) Close() error {
 	if len(index) > maxIndexBytes {
 		w.fail(fmt.Errorf("an index of %d bytes; of more than %d nothing is read", len(index), maxIndexBytes))
 	}
+	if w.err == nil {
+		if _, err := parseIndex(index, w.at+w.out.n); err != nil {
+			w.fail(fmt.Errorf("an index that could not be read again: %w", err))
+		}
+	}
 	w.write(index)
 	w.write(binary.BigEndian.AppendUint32(nil, uint32(len(index))))
 	w.write(w.mark[:])
@@ -211,6 +214,9 @@ func (r *indexedRound) write(j *javaWriter) {
 
 // CheckName is the name of the file that says up to where a file of that node is complete while a round is appended.
 func CheckName(id yarn.NodeID) string { return NodeName(id) + checkSuffix }
+
+// LastingCheckName is its name for a file that is never to be appended to again. Readers go by what is in a check.
+func LastingCheckName(file string) string { return file + checkSuffix }
 
 // AppendCheck makes its content: the file's name, and up to which byte it is complete.
 func AppendCheck(b []byte, name string, end int64) []byte {
