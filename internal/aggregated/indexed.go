@@ -18,8 +18,11 @@ import (
 // Limits of the sizes that an indexed file gives for its own parts.
 const (
 	maxIndexBytes = 16 << 20
-	maxCheckBytes = 64 << 10
+	maxCheckBytes = 64 << 10 // of the name in a check
 )
+
+// MaxCheckBytes is the size of the largest check that is read.
+const MaxCheckBytes = 4 + maxCheckBytes + 8
 
 // markBytes is the size of the mark with which indexed files begin and end: a hash of the application's id.
 const markBytes = sha256.Size
@@ -40,6 +43,7 @@ type indexed struct {
 	acls        []ACL
 	rounds      []indexedRound
 	bytes       int64              // of the index
+	values      int                // of the index, each counted once
 	containers  []indexedContainer // of all rounds, still to be read
 	files       []indexedFile      // of the current container, still to be read
 	body        io.Reader          // of the current log file
@@ -89,15 +93,22 @@ func openIndexed(file io.ReadSeeker, size int64, app yarn.ApplicationID) (*index
 	if err := readAt(file, size-int64(len(end))-length, index); err != nil {
 		return nil, err
 	}
-	root, err := readJava(index)
+	r, err := parseIndex(index, size)
 	if err != nil {
 		return nil, fmt.Errorf("its index: %w", err)
 	}
-	r := &indexed{file: file, size: size, bytes: length}
-	if err := r.readIndex(root); err != nil {
-		return nil, fmt.Errorf("its index: %w", err)
-	}
+	r.file = file
 	return r, nil
+}
+
+// parseIndex reads the index of a file of size bytes.
+func parseIndex(index []byte, size int64) (*indexed, error) {
+	root, values, err := readJava(index)
+	if err != nil {
+		return nil, err
+	}
+	r := &indexed{size: size, bytes: int64(len(index)), values: values}
+	return r, r.readIndex(root)
 }
 
 func readAt(file io.ReadSeeker, at int64, b []byte) error {

@@ -5,10 +5,13 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/heddle-project/heddle/internal/filesystem"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -158,7 +161,7 @@ func TestHostileIndexes(t *testing.T) {
 			strings.Repeat("\x72\x00\x01b\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\x40"+strings.Repeat("B\x00\x00", 64)+"\x78\x70", maxJavaValues/65+1) + "\x78", "more than"},
 		"a text longer than the rest": {"\xac\xed\x00\x05\x7c\x7f\xff\xff\xff\xff\xff\xff\xff", "too early"},
 	} {
-		if _, err := readJava([]byte(c.stream)); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, _, err := readJava([]byte(c.stream)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -179,10 +182,10 @@ func TestFieldsAreCounted(t *testing.T) {
 	fields := strings.Repeat("\x01", maxJavaSupers*maxJavaFields)
 	stream += "\x70" + fields
 	another := "\x73\x71\x00\x7e\x00\x02" + fields // of the second class
-	if _, err := readJava([]byte(stream + strings.Repeat(another, 100) + "\x78")); err != nil {
+	if _, _, err := readJava([]byte(stream + strings.Repeat(another, 100) + "\x78")); err != nil {
 		t.Error(err)
 	}
-	if _, err := readJava([]byte(stream + strings.Repeat(another, maxJavaValues/len(fields)) + "\x78")); err == nil || !strings.Contains(err.Error(), "more than") {
+	if _, _, err := readJava([]byte(stream + strings.Repeat(another, maxJavaValues/len(fields)) + "\x78")); err == nil || !strings.Contains(err.Error(), "more than") {
 		t.Errorf("%d objects with %d fields: %v", maxJavaValues/len(fields)+1, len(fields), err)
 	}
 }
@@ -229,4 +232,70 @@ func FuzzIndexed(f *testing.F) {
 			t.Error("too many lists")
 		}
 	})
+}
+
+// A round ends while a reader looks: what was listed had its middle, and the check is gone when it is looked for.
+func TestRoundsThatEndWhileTheyAreRead(t *testing.T) {
+	const dir = "alice/bucket-logs-ifile/0007/application_1700000000000_0007/"
+	file := stock(t, "stock-rolled.ifile")
+	for name, look := range map[string]func(r *remote, end func()) ([]NodeLogs, error){
+		"before the check is looked at": func(r *remote, end func()) ([]NodeLogs, error) {
+			connect := r.connect
+			r.connect = func(u filesystem.URL) (filesystem.FileSystem, error) {
+				f, err := connect(u)
+				return afterList{f, end}, err
+			}
+			return r.Nodes(indexedApp, "alice")
+		},
+		"before the file is opened": func(r *remote, end func()) ([]NodeLogs, error) {
+			all, err := r.Nodes(indexedApp, "alice")
+			end()
+			return all, err
+		},
+		"and another one begins": func(r *remote, end func()) ([]NodeLogs, error) {
+			all, err := r.Nodes(indexedApp, "alice")
+			end()
+			r.put(dir+"n1_45454-checksum", AppendCheck(nil, "n1_45454_17001", 2116))
+			return all, err
+		},
+	} {
+		r := newRemote(t, map[string]string{
+			"yarn.log-aggregation.file-formats":                "IFile",
+			"yarn.log-aggregation.file-controller.IFile.class": "x.LogAggregationIndexedFileController",
+		})
+		r.put(dir+"n1_45454_17000", file[:len(file)-100])
+		r.put(dir+"n1_45454-checksum", AppendCheck(nil, "n1_45454_17000", 2116))
+		all, err := look(r, func() {
+			r.put(dir+"n1_45454_17000", file)
+			if err := os.Remove(filepath.Join(r.root, dir, "n1_45454-checksum")); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if err != nil || len(all) != 1 {
+			t.Fatalf("%s: %+v, %v", name, all, err)
+		}
+		logs, err := r.Open(all[0])
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if got, err := readRest(logs); err != nil || len(got) != 2 {
+			t.Errorf("%s: %d containers, %v", name, len(got), err)
+		}
+		logs.Close()
+	}
+}
+
+// afterList does something when a directory has been listed.
+type afterList struct {
+	filesystem.FileSystem
+	then func()
+}
+
+func (a afterList) List(dir string, limit int) ([]filesystem.Info, error) {
+	all, err := a.FileSystem.List(dir, limit)
+	if err == nil {
+		a.then()
+	}
+	return all, err
 }

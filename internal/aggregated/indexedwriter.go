@@ -24,10 +24,7 @@ type Collection struct {
 }
 
 // Index is the index of an indexed file, for appending to the file.
-type Index struct {
-	read  *indexed
-	bytes int64
-}
+type Index struct{ read *indexed }
 
 // ReadIndex reads the index that ends at size. The caller closes the file.
 func ReadIndex(file io.ReadSeeker, size int64, app yarn.ApplicationID) (*Index, error) {
@@ -35,12 +32,13 @@ func ReadIndex(file io.ReadSeeker, size int64, app yarn.ApplicationID) (*Index, 
 	if err != nil {
 		return nil, err
 	}
-	return &Index{x, x.bytes}, nil
+	return &Index{x}, nil
 }
 
 // Fits reports whether a round can be appended: a file has one owner, node and compression, and its index must stay small enough to be read whole.
 func (i *Index) Fits(c Collection) bool {
-	return i.read.compression == c.Compression && i.read.owner == c.Owner && i.read.node == c.Node.String() && i.bytes <= maxIndexBytes/2
+	x := i.read
+	return x.compression == c.Compression && x.owner == c.Owner && x.node == c.Node.String() && x.bytes <= maxIndexBytes/2 && max(x.values, x.visited) <= maxJavaValues/2
 }
 
 // IndexedWriter writes an indexed file, or appends a round to one. It is used like a Writer, and fails like one.
@@ -139,6 +137,11 @@ func (w *IndexedWriter) Close() error {
 	if len(index) > maxIndexBytes {
 		w.fail(fmt.Errorf("an index of %d bytes; at most %d are read", len(index), maxIndexBytes))
 	}
+	if w.err == nil {
+		if _, err := parseIndex(index, w.at+w.out.n); err != nil {
+			w.fail(fmt.Errorf("an index that could not be read again: %w", err))
+		}
+	}
 	w.write(index)
 	w.write(binary.BigEndian.AppendUint32(nil, uint32(len(index))))
 	w.write(w.mark[:])
@@ -211,6 +214,9 @@ func (r *indexedRound) write(j *javaWriter) {
 
 // CheckName is the name of a node's check: a file that says, while a round is appended to an indexed file, up to which byte that file is complete.
 func CheckName(id yarn.NodeID) string { return NodeName(id) + checkSuffix }
+
+// LastingCheckName is the name of the check of a file that is never appended to again. Readers go by the content of a check.
+func LastingCheckName(file string) string { return file + checkSuffix }
 
 // AppendCheck appends the content of a check to b: the name of the indexed file, and up to which byte it is complete.
 func AppendCheck(b []byte, name string, end int64) []byte {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -230,6 +231,34 @@ func TestChecksAndNames(t *testing.T) {
 		"n1_45454_1x": -1, "xn1_45454_17": -1, "n1_45454_17.tmp": -1, "n1_45454_9999999999999999999": -1} {
 		if ms, ok := RolledAt(indexedNode, name); ok != (want >= 0) || ok && ms != want {
 			t.Errorf("%s: %d %v", name, ms, ok)
+		}
+	}
+}
+
+// An index of more values than are read is not written, and one of more than half as many is not appended to.
+func TestIndexesOfManyValues(t *testing.T) {
+	index := func(files int) ([]byte, error) {
+		var b bytes.Buffer
+		w, _ := NewIndexedWriter(&b, collection(Uncompressed))
+		w.Container(idPrefix + "1")
+		c := &w.round.containers[0]
+		for n := range files {
+			c.files = append(c.files, indexedFile{File: File{Name: strconv.Itoa(n)}})
+		}
+		err := w.Close()
+		return b.Bytes(), err
+	}
+	if _, err := index(140_000); err == nil || !strings.Contains(err.Error(), "more than 1048576 values") {
+		t.Error(err)
+	}
+	for files, want := range map[int]bool{40_000: true, 70_000: false} {
+		file, err := index(files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := ReadIndex(bytes.NewReader(file), int64(len(file)), indexedApp)
+		if err != nil || x.read.bytes > maxIndexBytes/2 || x.Fits(collection(Uncompressed)) != want {
+			t.Errorf("%d files, %d bytes: fits: %v, %v", files, x.read.bytes, !want, err)
 		}
 	}
 }

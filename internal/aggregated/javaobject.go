@@ -121,25 +121,25 @@ type javaStream struct {
 	values  int
 }
 
-// readJava reads the one object of a stream.
-func readJava(b []byte) (*javaObject, error) {
+// readJava reads the one object of a stream, and counts its values.
+func readJava(b []byte) (o *javaObject, values int, err error) {
 	s := &javaStream{b: b}
 	head, err := s.uint(4)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if head != javaHead {
-		return nil, errors.New("it does not begin as a stream of Java's serialization")
+		return nil, 0, errors.New("it does not begin as a stream of Java's serialization")
 	}
 	v, err := s.value(0)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	o, ok := v.(*javaObject)
 	if !ok {
-		return nil, errors.New("not an object")
+		return nil, 0, errors.New("not an object")
 	}
-	return o, nil
+	return o, s.values, nil
 }
 
 func (s *javaStream) take(n int) ([]byte, error) {

@@ -105,10 +105,13 @@ func (n *NotFound) Error() string {
 	return b.String()
 }
 
-// Nodes lists the files of an application by name; the error is a *NotFound if
-// there are none.
+// Nodes lists the files of an application, format after format, each by name: nodes
+// need not all write the same one. The error is a *NotFound if there are none. A place
+// that cannot be read hides nothing that was found before it.
 func (s *Store) Nodes(id yarn.ApplicationID, owner string) ([]NodeLogs, error) {
 	var nowhere NotFound
+	var out []NodeLogs
+	looked := map[filesystem.URL]bool{}
 	for _, l := range s.layouts {
 		dir, err := l.Dir(owner, id)
 		if err != nil {
@@ -118,12 +121,20 @@ func (s *Store) Nodes(id yarn.ApplicationID, owner string) ([]NodeLogs, error) {
 		if l.Older {
 			dirs = []filesystem.URL{l.olderDir(owner, id), dir}
 		}
-		found, err := s.nodes(l, id, dirs, &nowhere)
-		if err != nil || len(found) > 0 {
-			return found, err
+		dirs = slices.DeleteFunc(dirs, func(d filesystem.URL) bool { return looked[d] }) // two formats in one directory: the first counts
+		for _, d := range dirs {
+			looked[d] = true
 		}
+		found, err := s.nodes(l, id, dirs, &nowhere)
+		if err != nil && len(out) == 0 {
+			return nil, err
+		}
+		out = append(out, found...)
 	}
-	return nil, &nowhere
+	if len(out) == 0 {
+		return nil, &nowhere
+	}
+	return out, nil
 }
 
 func (s *Store) nodes(l Layout, id yarn.ApplicationID, dirs []filesystem.URL, nowhere *NotFound) ([]NodeLogs, error) {
@@ -172,7 +183,12 @@ func (s *Store) checks(f filesystem.FileSystem, l Layout, dir string, all []file
 			continue
 		}
 		file, err := f.Open(dir + "/" + i.Name)
-		if errors.Is(err, fs.ErrNotExist) {
+		if errors.Is(err, fs.ErrNotExist) { // what was listed may have been in the middle of a round: look again when it is opened
+			for _, of := range all {
+				if out[of.Name] == "" && strings.HasPrefix(of.Name, strings.TrimSuffix(i.Name, checkSuffix)) {
+					out[of.Name] = dir + "/" + i.Name
+				}
+			}
 			continue
 		}
 		if err != nil {
@@ -210,13 +226,17 @@ func (s *Store) Open(n NodeLogs) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
+	size, err := n.complete(f) // before the file is opened: on HDFS that fixes how much of it can be read
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", n.layout.Root.At(n.path), err)
+	}
 	file, err := f.Open(n.path)
 	if err != nil {
 		return nil, err
 	}
 	var r *Reader
 	if n.layout.Indexed {
-		r, err = n.openIndexed(f, file)
+		r, err = n.openIndexed(file, size)
 	} else {
 		r, err = NewReader(file)
 	}
@@ -228,27 +248,35 @@ func (s *Store) Open(n NodeLogs) (*Reader, error) {
 	return r, nil
 }
 
-func (n NodeLogs) openIndexed(f filesystem.FileSystem, file io.Reader) (*Reader, error) {
+// complete is how many bytes of a file are complete.
+func (n NodeLogs) complete(f filesystem.FileSystem) (int64, error) {
+	if n.check == "" {
+		return n.Size, nil
+	}
+	c, err := f.Open(n.check)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, err
+	}
+	if err == nil {
+		name, end, err := readCheck(c)
+		c.Close()
+		switch {
+		case err != nil:
+			return 0, fmt.Errorf("%s: %w", n.check, err)
+		case name == n.Name && end == 0:
+			return 0, errors.New("nothing in it is complete yet")
+		case name == n.Name:
+			return end, nil
+		}
+	}
+	info, err := f.Stat(n.path) // it has been completed since it was listed
+	return info.Size, err
+}
+
+func (n NodeLogs) openIndexed(file io.Reader, size int64) (*Reader, error) {
 	seeker, ok := file.(io.ReadSeeker)
 	if !ok {
 		return nil, errors.New("an indexed file can be read only where files can be read from anywhere")
-	}
-	size := n.Size
-	if n.check != "" {
-		c, err := f.Open(n.check)
-		switch {
-		case err == nil:
-			_, size, err = readCheck(c)
-			c.Close()
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", n.check, err)
-			}
-			if size == 0 {
-				return nil, errors.New("nothing in it is complete yet")
-			}
-		case !errors.Is(err, fs.ErrNotExist): // else it has been completed since
-			return nil, err
-		}
 	}
 	records, err := openIndexed(seeker, size, n.app)
 	if err != nil {

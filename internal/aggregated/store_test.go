@@ -272,3 +272,29 @@ func TestPatterns(t *testing.T) {
 		}
 	}
 }
+
+// Nodes and rounds of one application need not have the same format. A directory that two formats share is looked at once, and
+// what cannot be read hides nothing that was found before it.
+func TestLogsInSeveralFormats(t *testing.T) {
+	const app = "/0007/application_1700000000000_10007/"
+	r := newRemote(t, map[string]string{
+		"yarn.log-aggregation.file-formats":                   "IFile,TFile,Same,Other",
+		"yarn.log-aggregation.file-controller.IFile.class":    "x.LogAggregationIndexedFileController",
+		"yarn.log-aggregation.file-controller.Same.class":     "x.LogAggregationIndexedFileController",
+		"yarn.log-aggregation.Same.remote-app-log-dir-suffix": "logs-tfile",
+		"yarn.log-aggregation.file-controller.Other.class":    "x.OtherController",
+	})
+	r.put("alice/bucket-logs-tfile"+app+"a_1", write(t, Uncompressed, small))
+	r.put("alice/bucket-logs-tfile"+app+"c_1", nil)
+	r.put("alice/bucket-logs-ifile"+app+"b_1", nil)
+	r.put("alice/bucket-logs-other"+app+"d_1", nil)
+	all, err := r.Nodes(seventh, "alice")
+	if got := names(all); err != nil || !slices.Equal(got, []string{"b_1", "a_1", "c_1"}) {
+		t.Fatalf("%q, %v", got, err)
+	}
+	logs, err := r.Open(all[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	logs.Close()
+}

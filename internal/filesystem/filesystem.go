@@ -46,6 +46,9 @@ type Appender interface {
 	Append(path string) (io.WriteCloser, error)
 }
 
+// Syncer is a file being written that can be made to survive a loss of power.
+type Syncer interface{ Sync() error }
+
 // BelowRemover is a FileSystem with symbolic links, which others may make while it is used.
 type BelowRemover interface {
 	// RemoveBelow removes the file or tree at the end of names, each a name in the directory before it, and follows

@@ -140,6 +140,9 @@ func (f *localFile) Seek(offset int64, whence int) (int64, error) {
 	return at, f.l.fail("seek", f.path, err)
 }
 
+// Sync implements Syncer.
+func (f *localFile) Sync() error { return f.l.fail("sync", f.path, f.f.Sync()) }
+
 func (f *localFile) Close() error { return f.f.Close() }
 
 func (l *local) List(dir string, limit int) ([]Info, error) {

@@ -185,7 +185,7 @@ func (b *batch) createUnfinished() (err error) {
 // finish gives the file its name.
 func (b *batch) finish() error {
 	err := b.writer.Close()
-	err = errors.Join(err, b.out.Close())
+	err = errors.Join(err, closeSynced(b.out))
 	b.out = nil
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,10 @@ type Indexed struct {
 	Tries    int           // how often removing the check is tried (indexedFile.fs.op.num-retries, plus one)
 	Pause    time.Duration // between two tries (indexedFile.fs.retry-interval-ms)
 }
+
+// maxTorn is how many bytes of failed rounds, which nobody can read, a file may end with and still be appended to. As each round
+// collects the same logs again, one that always fails would fill the file system.
+const maxTorn = 64 << 20
 
 func (b *batch) rolls() bool { return b.a.u.cfg.Roll > 0 && b.a.wishes.rolls() }
 
@@ -95,55 +100,77 @@ func (b *batch) appendIndexed(files filesystem.Appender, about aggregated.Collec
 // reached its maximum size; "" if there is none. A file that the check says was left in the middle of a round comes first.
 func (b *batch) newest() (name string, end int64, checked bool, err error) {
 	u := b.a.u
-	all, err := b.files.List(b.dir.Path, maxLeftUps)
+	all, err := b.files.List(b.dir.Path, aggregated.MaxNodes)
 	if err != nil {
 		return "", 0, false, err
 	}
-	there, latest := map[string]int64{}, int64(-1)
+	sizes := map[string]int64{}
 	for _, i := range all {
-		at, ok := aggregated.RolledAt(u.cfg.Node, i.Name)
-		switch {
-		case i.Dir || i.Link:
-			continue
-		case i.Name == aggregated.CheckName(u.cfg.Node):
-			checked = true
-		case ok:
-			if there[i.Name] = i.Size; at > latest {
-				name, latest = i.Name, at
-			}
+		if !i.Dir && !i.Link {
+			sizes[i.Name] = i.Size
 		}
 	}
-	if checked {
-		left, complete, err := b.readCheck()
-		size, known := there[left]
-		switch {
-		case err == nil && known && complete > 0 && complete <= size:
-			return left, complete, true, nil
-		case err == nil && known && complete == 0: // a NodeManager of Apache's had begun the file
-			err = b.files.Remove(b.at(left))
-		case err == nil || errors.Is(err, io.ErrUnexpectedEOF): // the check names a file that does not exist; or the check is incomplete, so nothing was appended
-			left, err = "", nil
+	if size, ok := sizes[aggregated.CheckName(u.cfg.Node)]; ok {
+		left, complete, err := b.left(size, sizes)
+		if err != nil || complete > 0 {
+			return left, complete, true, err
 		}
-		if err = errors.Join(err, b.files.Remove(b.checkFile())); err != nil {
-			return "", 0, false, err
-		}
-		if left == name {
-			return "", 0, false, nil
+		delete(sizes, left)
+	}
+	latest := int64(-1)
+	for n := range sizes {
+		at, ok := aggregated.RolledAt(u.cfg.Node, n)
+		if _, aside := sizes[aggregated.LastingCheckName(n)]; ok && !aside && at > latest {
+			name, latest = n, at
 		}
 	}
-	if name == "" || there[name] >= u.cfg.Indexed.MaxBytes {
+	if name == "" || sizes[name] >= u.cfg.Indexed.MaxBytes {
 		return "", 0, false, nil
 	}
-	return name, there[name], false, nil
+	return name, sizes[name], false, nil
 }
 
-func (b *batch) readCheck() (string, int64, error) {
+// left returns the file in which a round was left unfinished, and up to which byte the file is complete. If that is 0, nobody appends to the file again, and
+// the check is removed, or renamed if readers of the file still need it. A check that cannot be read stays.
+func (b *batch) left(checkSize int64, sizes map[string]int64) (string, int64, error) {
+	name, complete, whole, err := b.readCheck(checkSize)
+	if err != nil {
+		return "", 0, fmt.Errorf("reading %s: %w", b.checkFile(), err)
+	}
+	size, known := sizes[name]
+	switch {
+	case !whole || !known || complete < 0: // nothing was appended, or the file does not exist
+		name = ""
+	case complete == 0: // a NodeManager of Apache's had begun the file
+		if err := b.files.Remove(b.at(name)); err != nil {
+			return "", 0, err
+		}
+	case complete > size || size-complete > maxTorn:
+		b.a.u.cfg.Log.Warn("rounds of logs of an application failed and left much behind; its file is not appended to again", "application", b.a.ID, "file", name, "bytes", size, "complete", complete)
+		return name, 0, b.files.Rename(b.checkFile(), b.at(aggregated.LastingCheckName(name)))
+	default:
+		return name, complete, nil
+	}
+	return name, 0, b.files.Remove(b.checkFile())
+}
+
+// readCheck reads a check of the given size; whole is false if its writer did not finish it. An error cannot tell that: HDFS gives the same one
+// when a connection breaks.
+func (b *batch) readCheck(size int64) (name string, end int64, whole bool, err error) {
 	f, err := b.files.Open(b.checkFile())
 	if err != nil {
-		return "", 0, err
+		return "", 0, false, err
 	}
 	defer f.Close()
-	return aggregated.ReadCheck(f)
+	content := make([]byte, min(size, aggregated.MaxCheckBytes))
+	if _, err := io.ReadFull(f, content); err != nil {
+		return "", 0, false, err
+	}
+	name, end, err = aggregated.ReadCheck(bytes.NewReader(content))
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return "", 0, false, nil
+	}
+	return name, end, err == nil, err
 }
 
 func (b *batch) readIndex(name string, end int64) (*aggregated.Index, error) {
@@ -165,6 +192,14 @@ func (b *batch) writeCheck(name string, end int64) error {
 		return err
 	}
 	_, err = f.Write(aggregated.AppendCheck(nil, name, end))
+	return errors.Join(err, closeSynced(f))
+}
+
+// closeSynced closes a file so that what comes next on the file system comes after its content, also after a loss of power.
+func closeSynced(f io.WriteCloser) (err error) {
+	if s, ok := f.(filesystem.Syncer); ok {
+		err = s.Sync()
+	}
 	return errors.Join(err, f.Close())
 }
 

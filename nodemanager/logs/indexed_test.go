@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -202,7 +204,7 @@ func TestIndexedCrash(t *testing.T) {
 		}
 	}
 	check := aggregated.AppendCheck(nil, name, int64(len(first)))
-	for n := len(first); n <= len(second); n += 7 {
+	for n := len(first); n <= len(second); n += 31 {
 		r := crashed(second[:n], check)
 		r.sees(name + ": 1 syslog.1=one")
 		r.cfg.Indexed.MaxBytes = 1 // the file left in the middle of a round is appended to nonetheless
@@ -257,3 +259,165 @@ var errStuck = errors.New("stuck")
 type stuck struct{ filesystem.FileSystem }
 
 func (stuck) Remove(string) error { return errStuck }
+
+// A check that cannot be read now stays, because without it the earlier rounds cannot be read.
+func TestIndexedCheckThatCannotBeRead(t *testing.T) {
+	const name = "node1_45454_1795305345000"
+	for _, why := range []error{errStuck, io.ErrUnexpectedEOF} { // HDFS gives the latter when a connection breaks
+		r := indexedRig(t, func(c *Config) { c.Roll = time.Hour })
+		r.put(0, 1, "syslog.1", "one")
+		r.must(r.open(rolled).Upload(t.Context(), []Container{{ID: containerID(1)}}, false))
+		r.tear(name, 100)
+		r.clock.Advance(time.Hour)
+		r.roundOn("syslog.2", func(f filesystem.FileSystem) filesystem.FileSystem { return deaf{wrapped{f}, why} })
+		r.sees(name + ": 1 syslog.1=one; node1_45454_1795308945000: 1 syslog.2=text")
+	}
+}
+
+// roundOn collects a log on what is put in front of the file system.
+func (r *rig) roundOn(log string, front func(filesystem.FileSystem) filesystem.FileSystem) {
+	r.t.Helper()
+	r.put(0, 1, log, "text")
+	b := &batch{a: r.open(rolled), ctx: r.t.Context()}
+	defer b.abandon()
+	files, dir, err := b.a.connect(r.t.Context())
+	r.must(err)
+	b.files, b.dir = front(files), dir
+	r.must(b.createIndexed())
+	r.must(b.container(Container{ID: containerID(1)}))
+	r.must(b.finish())
+	b.commit()
+}
+
+// wrapped is a file system to change something of.
+type wrapped struct{ filesystem.FileSystem }
+
+func (w wrapped) Append(file string) (io.WriteCloser, error) {
+	return w.FileSystem.(filesystem.Appender).Append(file)
+}
+
+// tear leaves a file as a crash does in the middle of a round, after so many bytes.
+func (r *rig) tear(name string, bytes int64) {
+	r.t.Helper()
+	info, err := os.Stat(r.indexedFile(name))
+	r.must(err)
+	r.must(os.WriteFile(r.indexedFile("node1_45454-checksum"), aggregated.AppendCheck(nil, name, info.Size()), 0o640))
+	r.must(os.Truncate(r.indexedFile(name), info.Size()+bytes))
+}
+
+// deaf opens files that cannot be read.
+type deaf struct {
+	wrapped
+	why error
+}
+
+func (d deaf) Open(file string) (io.ReadCloser, error) {
+	return io.NopCloser(iotest.ErrReader(&fs.PathError{Op: "read", Path: file, Err: d.why})), nil
+}
+
+// A file in which rounds have failed again and again is not appended to for ever, and what is complete in it can be read.
+func TestIndexedRoundsThatFail(t *testing.T) {
+	const name = "node1_45454_1795305345000"
+	r := indexedRig(t, func(c *Config) { c.Roll = time.Hour })
+	round := func(log string) {
+		t.Helper()
+		r.put(0, 1, log, "text")
+		r.must(r.open(rolled).Upload(t.Context(), []Container{{ID: containerID(1)}}, false))
+		r.clock.Advance(time.Hour)
+	}
+	round("syslog.1")
+	r.tear(name, maxTorn)
+	round("syslog.2")
+	r.sees(name + ": 1 syslog.1=text 1 syslog.2=text")
+	r.tear(name, maxTorn+1)
+	for n := 3; n < 6; n++ {
+		round(fmt.Sprintf("syslog.%d", n))
+	}
+	r.sees(name + ": 1 syslog.1=text 1 syslog.2=text; node1_45454_1795312545000: 1 syslog.3=text 1 syslog.4=text 1 syslog.5=text")
+	if want := []string{name, name + "-checksum", "node1_45454_1795312545000"}; !slices.Equal(r.names(), want) {
+		t.Errorf("%q", r.names())
+	}
+}
+
+// The check is on the disk before anything is appended, and what is appended before the check goes.
+func TestIndexedOrderOnDisk(t *testing.T) {
+	const name = "node1_45454_1795305345000"
+	r := indexedRig(t, func(c *Config) { c.Roll = time.Hour })
+	var steps []string
+	for n := range 2 {
+		steps = nil
+		r.roundOn(fmt.Sprintf("syslog.%d", n), func(f filesystem.FileSystem) filesystem.FileSystem { return watched{wrapped{f}, &steps} })
+		want := []string{"create node1_45454.tmp", "sync", "rename"}
+		if n == 1 {
+			want = []string{"create node1_45454-checksum", "sync", "append " + name, "sync", "remove node1_45454-checksum"}
+		}
+		if !slices.Equal(steps, want) {
+			t.Errorf("%q, want %q", steps, want)
+		}
+	}
+	r.sees(name + ": 1 syslog.0=text 1 syslog.1=text")
+}
+
+// watched is a file system that notes what is done to it.
+type watched struct {
+	wrapped
+	steps *[]string
+}
+
+func (w watched) did(step string) { *w.steps = append(*w.steps, step) }
+
+func (w watched) Create(file string, mode fs.FileMode, overwrite bool) (io.WriteCloser, error) {
+	w.did("create " + filepath.Base(file))
+	f, err := w.FileSystem.Create(file, mode, overwrite)
+	return watchedFile{f, w}, err
+}
+
+func (w watched) Append(file string) (io.WriteCloser, error) {
+	w.did("append " + filepath.Base(file))
+	f, err := w.wrapped.Append(file)
+	return watchedFile{f, w}, err
+}
+
+func (w watched) Remove(file string) error {
+	w.did("remove " + filepath.Base(file))
+	return w.FileSystem.Remove(file)
+}
+
+func (w watched) Rename(from, to string) error {
+	w.did("rename")
+	return w.FileSystem.Rename(from, to)
+}
+
+type watchedFile struct {
+	io.WriteCloser
+	w watched
+}
+
+func (f watchedFile) Sync() error {
+	f.w.did("sync")
+	return f.WriteCloser.(filesystem.Syncer).Sync()
+}
+
+// However many nodes have files of an application, each goes on with its own.
+func TestIndexedFilesOfManyNodes(t *testing.T) {
+	r := indexedRig(t, func(c *Config) { c.Roll = time.Hour })
+	for n := range 2 {
+		r.roundOn(fmt.Sprintf("syslog.%d", n), func(f filesystem.FileSystem) filesystem.FileSystem { return crowded{wrapped{f}} })
+		r.clock.Advance(time.Hour)
+	}
+	r.sees("node1_45454_1795305345000: 1 syslog.0=text 1 syslog.1=text")
+}
+
+// crowded lists the files of 50,000 other nodes, too.
+type crowded struct{ wrapped }
+
+func (c crowded) List(dir string, limit int) ([]filesystem.Info, error) {
+	all, err := c.FileSystem.List(dir, limit)
+	for n := range 50_000 {
+		all = append(all, filesystem.Info{Name: fmt.Sprintf("other%d_45454", n)})
+	}
+	if len(all) > limit {
+		return nil, filesystem.ErrTooMany
+	}
+	return all, err
+}

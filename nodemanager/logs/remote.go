@@ -17,12 +17,11 @@ import (
 // The modes of directories on the remote file system: each user can have a
 // directory and cannot read those of others.
 const (
-	rootMode   = 0o777 | fs.ModeSticky
-	aboveMode  = 0o755 // of what is missing above the root
-	dirMode    = 0o770
-	fileMode   = 0o640
-	modeToSee  = fs.ModePerm | fs.ModeSticky
-	maxLeftUps = 10_000 // files of one application, of which the oldest are removed
+	rootMode  = 0o777 | fs.ModeSticky
+	aboveMode = 0o755 // of what is missing above the root
+	dirMode   = 0o770
+	fileMode  = 0o640
+	modeToSee = fs.ModePerm | fs.ModeSticky
 )
 
 // makeRoot creates the directory of all aggregated logs if it is missing, as
@@ -90,7 +89,7 @@ func makeDirs(files filesystem.FileSystem, dirs []filesystem.URL) error {
 // dropOldest makes room for one more file of this node, so that there are at
 // most keep.
 func dropOldest(files filesystem.FileSystem, dir filesystem.URL, node string, keep int) error {
-	all, err := files.List(dir.Path, maxLeftUps)
+	all, err := files.List(dir.Path, aggregated.MaxNodes)
 	if err != nil {
 		return err
 	}
