@@ -52,10 +52,43 @@ func (t *term) tend() {
 	}
 }
 
-// preempted sees that no container is preempted that had no notice in time.
-func (t *term) preempted(e engine.ContainerEvent) {
+// sized is what was last said of a node's size, by an administrator or by the node.
+type sized struct {
+	total yarn.Resource
+	ends  bool  // what it has no room for
+	due   int64 // then
+}
+
+// resized follows the sizes of nodes. Who says the one that is known changes nothing.
+func (t *term) resized(cmd engine.Command, fx *engine.Effects) {
+	for _, x := range fx.Transitions {
+		switch x.To {
+		case yarn.NodeLost.String(), yarn.NodeRebooted.String(), yarn.NodeDecommissioned.String(), yarn.NodeShutdown.String():
+			delete(t.sizes, x.Node)
+		}
+	}
+	for _, r := range fx.Replies {
+		switch cmd := cmd.(type) {
+		case engine.SetNodeResource:
+			if r.Ticket == cmd.Ticket && r.Err == nil && t.sizes[cmd.Node].total != cmd.Total {
+				t.sizes[cmd.Node] = sized{cmd.Total, cmd.Overcommit.Ends, t.c.now.Mono + cmd.Overcommit.After}
+			}
+		case engine.RegisterNode:
+			if v, ok := r.Value.(engine.RegisterNodeReply); ok && v.Action == engine.NodeNormal && t.sizes[cmd.Node].total != cmd.Total {
+				t.sizes[cmd.Node] = sized{total: cmd.Total}
+			}
+		}
+	}
+}
+
+// preempted sees that no container is preempted that had no notice in time, unless its node has no room for it and somebody wants it to end then.
+func (t *term) preempted(e engine.ContainerEvent, fx *engine.Effects) {
 	c := t.c
 	if e.Born || e.Exit != yarn.ExitPreempted {
+		return
+	}
+	if s := t.sizes[e.Node]; s.ends && s.due <= c.now.Mono && t.tooSmall(e.Node, fx) {
+		c.Done["ended because nodes got smaller"]++
 		return
 	}
 	c.Done["preempted"]++
@@ -67,11 +100,31 @@ func (t *term) preempted(e engine.ContainerEvent) {
 	}
 }
 
-// notices enters who has had notice.
+// tooSmall tells whether a node had no room for all of its containers before a command that ended some.
+func (t *term) tooSmall(id yarn.NodeID, fx *engine.Effects) bool {
+	ref, there := t.sched.FindNode(id)
+	if !there {
+		return false
+	}
+	u := t.sched.NodeUsage(ref)
+	used, still := u.Used, map[yarn.ContainerID]bool{}
+	for _, ref := range u.Containers {
+		still[t.sched.Container(ref).ID] = true
+	}
+	for _, e := range fx.Containers {
+		if !e.Born && e.Node == id && !still[e.Container] {
+			used = used.Add(e.Resource)
+		}
+	}
+	return !used.FitsIn(u.Total)
+}
+
+// notices enters who has had notice. Who gets it again has had it withdrawn in between, unless its node gets smaller: that is another notice, and the
+// earlier one stands.
 func (t *term) notices(fx *engine.Effects) {
 	for _, id := range fx.Notices {
 		t.c.Done["notices of preemption"]++
-		if _, known := t.noticed[id]; !known {
+		if _, known := t.noticed[id]; !known || !t.sizes[t.live[id]].ends {
 			t.noticed[id] = t.c.now.Mono
 		}
 	}
