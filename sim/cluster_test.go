@@ -136,7 +136,7 @@ var rare = map[string]int{
 	"recovered: labelled nodes": 50, "recovered: orders": 100, "container of an earlier term reported": 100, "told to forget a container of a live master": 1000,
 	"outlasts its application by 1 calls": 5,
 
-	"notices of preemption": 500, "preempted": 100, "masters preempted": 10,
+	"notices of preemption": 500, "preempted": 100, "masters preempted": 10, "ended because nodes got smaller": 50,
 	"reservation made": 40, "submitted to a reservation": 30, "acknowledged as stored engine.UpdateReservation": 5, "acknowledged as stored engine.DeleteReservation": 12,
 	"recovered: reservations": 80, "reservations over": 20,
 }

@@ -24,12 +24,13 @@ type known struct {
 	heard     map[yarn.NodeID]int64      // when each node called last
 	overdue   map[yarn.NodeID]int64      // since when each draining node is known to be past its deadline
 	noticed   map[yarn.ContainerID]int64 // when each container got notice of preemption
+	sizes     map[yarn.NodeID]sized      // of each node that has not left, as last set
 	again     uint64                     // the state with which another ResourceManager would begin
 }
 
 func newKnown() known {
 	return known{live: map[yarn.ContainerID]yarn.NodeID{}, came: map[yarn.ContainerID]bool{}, reported: map[yarn.ContainerID]bool{},
-		attempts: map[yarn.AttemptID]string{}, apps: map[yarn.ApplicationID]string{}, nodes: map[yarn.NodeID]string{}, counted: map[yarn.NodeID]int32{}, heard: map[yarn.NodeID]int64{}, overdue: map[yarn.NodeID]int64{}, noticed: map[yarn.ContainerID]int64{}}
+		attempts: map[yarn.AttemptID]string{}, apps: map[yarn.ApplicationID]string{}, nodes: map[yarn.NodeID]string{}, counted: map[yarn.NodeID]int32{}, heard: map[yarn.NodeID]int64{}, overdue: map[yarn.NodeID]int64{}, noticed: map[yarn.ContainerID]int64{}, sizes: map[yarn.NodeID]sized{}}
 }
 
 // choice is a value of an application that its user may change: the one in force, and after it those that are being stored, of which a
@@ -97,11 +98,12 @@ func (t *term) watch(cmd engine.Command, fx *engine.Effects) {
 	if cmd, ok := cmd.(engine.RegisterNode); ok {
 		delete(t.counted, cmd.Node)
 	}
+	t.resized(cmd, fx)
 	t.notices(fx)
 	t.reservationsEnd(fx)
 	for _, e := range fx.Containers {
 		t.container(e)
-		t.preempted(e)
+		t.preempted(e, fx)
 	}
 	for _, x := range fx.Transitions {
 		if x.Node != (yarn.NodeID{}) {

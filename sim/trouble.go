@@ -119,7 +119,8 @@ func (c *Cluster) administrators() {
 		c.label(n)
 	}
 	if c.chance(lessOrMore) {
-		c.setNodeTotal(n, []yarn.Resource{yarn.NewResource(3072, 4), yarn.NewResource(12288, 12), nodeSize}[c.rng.IntN(3)])
+		total := []yarn.Resource{yarn.NewResource(3072, 4), yarn.NewResource(12288, 12), nodeSize}[c.rng.IntN(3)]
+		c.setNodeTotal(n, total, []int64{-1, 0, 1_000, 20_000}[c.rng.IntN(4)])
 	}
 	if c.chance(decommission) {
 		c.out[n.id] = !c.out[n.id]
@@ -189,9 +190,10 @@ func (c *Cluster) undrain() {
 	}
 }
 
-func (c *Cluster) setNodeTotal(n *node, total yarn.Resource) {
+// setNodeTotal changes what a node offers; what it has no room for then ends after the timeout.
+func (c *Cluster) setNodeTotal(n *node, total yarn.Resource, timeout int64) {
 	c.user.ask(func(t engine.Ticket) engine.Command {
-		return engine.SetNodeResource{Ticket: t, Node: n.id, Total: total}
+		return engine.SetNodeResource{Ticket: t, Node: n.id, Total: total, Overcommit: engine.NewOvercommit(timeout)}
 	}, c.count("resized"))
 }
 
@@ -237,7 +239,7 @@ func (c *Cluster) allWell() {
 	c.refresh(c.opt.Queues)
 	for _, n := range c.nodes {
 		n.total, n.silent, n.sick = nodeSize, 0, 0
-		c.setNodeTotal(n, nodeSize)
+		c.setNodeTotal(n, nodeSize, -1)
 		for port := range int32(3) { // its host, itself and its neighbour
 			c.user.ask(func(t engine.Ticket) engine.Command {
 				return engine.ReplaceLabels{Ticket: t, Nodes: []view.NodeLabels{{Node: yarn.NodeID{Host: n.id.Host, Port: port}}}}

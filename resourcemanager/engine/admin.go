@@ -263,6 +263,7 @@ func (e *Engine) admit(n *node, c RefreshNodes, refusal **Error) (work int) {
 	case ordered && (!n.notAdmitted && c.How == AtOnce || c.How == Graceful):
 		return 1 // the order holds, whatever the lists say
 	case !n.notAdmitted && c.How != Forced:
+		work = n.held
 		e.recommission(n)
 	case c.How == Graceful:
 		e.requestDrain(n, x, c.User, refusal)
@@ -293,7 +294,7 @@ func (e *Engine) setNodeResource(c SetNodeResource) {
 
 func (e *Engine) resize(n *node, total yarn.Resource, o Overcommit) {
 	if n.drain != nil {
-		n.drain.capacity = total // takes effect when the node is taken back
+		n.drain.resize(total, o)
 		return
 	}
 	before := n.total

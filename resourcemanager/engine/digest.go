@@ -140,10 +140,16 @@ func (d *digest) node(e *Engine, n *node) {
 	d.flags(n.removal.held)
 	d.ints(n.removal.since)
 	d.resource(n.total)
+	d.flags(n.overcommit.ends)
+	d.ints(n.overcommit.at)
 	if n.drain != nil {
 		d.ints(n.drain.requestedAt, n.drain.deadline)
 		d.flags(n.drain.ordered)
 		d.resource(n.drain.capacity)
+		if o := n.drain.overcommit; o != nil {
+			d.flags(o.Ends)
+			d.ints(o.After)
+		}
 	}
 	if n.ref == scheduler.NoNode {
 		return

@@ -22,6 +22,7 @@ type drain struct {
 	requestedAt int64         // wall-clock milliseconds, of the first request; another deadline or reason does not change it
 	deadline    int64         // wall-clock milliseconds; 0: none
 	capacity    yarn.Resource // what the node offers again when it is taken back
+	overcommit  *Overcommit   // for what it then has no room for; nil: the capacity was not changed
 	user        string        // who requested it first
 	reason      string
 	source      string // as in state.NodeDeadline
@@ -34,6 +35,13 @@ func (d *drain) timeout() int32 {
 		return -1
 	}
 	return int32(min((d.deadline-d.requestedAt)/1000, math.MaxInt32))
+}
+
+// resize changes what the node offers when it is taken back. Only then do timeouts begin.
+func (d *drain) resize(total yarn.Resource, o Overcommit) {
+	if total != d.capacity {
+		d.capacity, d.overcommit = total, &o
+	}
 }
 
 // deadlineOf is the deadline of a drain that was requested at that time; 0: none.
@@ -93,8 +101,8 @@ func (e *Engine) drainStored(s saved, err error) {
 // beginDrain puts a stored drain in force: the node begins to drain, or goes on with another deadline or reason.
 func (e *Engine) beginDrain(n *node, d *drain) {
 	first := n.drain == nil
-	if d.capacity = n.total; !first { // an administrator may have changed it while this was being stored
-		d.capacity = n.drain.capacity
+	if d.capacity, d.overcommit = n.total, nil; !first { // an administrator may have changed it while this was being stored
+		d.capacity, d.overcommit = n.drain.capacity, n.drain.overcommit
 	}
 	timeout := d.timeout()
 	n.drain, n.drainTimeout = d, &timeout
@@ -223,6 +231,9 @@ func (e *Engine) recommission(n *node) {
 		return
 	}
 	n.total, n.resized = d.capacity, true
+	if d.overcommit != nil {
+		defer e.followOvercommit(n, *d.overcommit)
+	}
 	if !n.health.Healthy || n.leaving {
 		e.countNode(n, yarn.NodeUnhealthy)
 		if n.ref != scheduler.NoNode {

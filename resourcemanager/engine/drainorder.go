@@ -181,9 +181,10 @@ func (e *Engine) followOrder(n *node) (work int) {
 	case ordered:
 		e.beginOrdered(n, r)
 	case n.drain != nil && n.drain.ordered:
+		work = n.held
 		e.recommission(n)
 	}
-	return workOfNode
+	return work + workOfNode
 }
 
 // beginOrdered has a node drain as an order says. A drain that the lists began becomes the order's.

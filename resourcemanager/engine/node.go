@@ -229,10 +229,12 @@ func (e *Engine) putIn(n *node) {
 func (e *Engine) reconnect(n *node, c RegisterNode) {
 	e.forgetQueue(n)
 	if n.drain != nil {
-		n.drain.capacity = c.Total
+		n.drain.resize(c.Total, Overcommit{})
 		if n.ref != scheduler.NoNode {
 			c.Total, n.resized = n.total, true // it goes on offering what is in use
 		}
+	} else if c.Total != n.total {
+		n.overcommit = overcommit{} // which was said of another size
 	}
 	if n.ref != scheduler.NoNode && (len(c.Applications)+len(c.Containers) == 0 || n.rack != c.Rack || n.label != c.Label) {
 		e.depart(n, "The node registered anew")

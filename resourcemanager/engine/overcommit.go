@@ -32,25 +32,31 @@ const (
 // compat: it is not called if the size stays the same.
 func (e *Engine) followOvercommit(n *node, o Overcommit) {
 	n.overcommit = overcommit{o.Ends, e.now.Mono + o.After}
-	switch {
-	case !o.Ends || n.ref == scheduler.NoNode || n.drain != nil:
-	case o.After == 0:
+	if o.After == 0 {
 		e.endOvercommitted(n)
-	default:
-		for _, ref := range e.sched.Overcommitted(n.ref) {
-			if c := e.containerAt(ref); c != nil {
-				e.notice(&scheduler.Taking{Ref: ref, ID: c.id, Rule: overcommitted})
-			}
+		return
+	}
+	for _, ref := range e.excess(n) {
+		if c := e.containerAt(ref); c != nil {
+			e.notice(&scheduler.Taking{Ref: ref, ID: c.id, Rule: overcommitted})
 		}
 	}
 }
 
+// excess returns the containers that end, now or later, because the node has no room for them.
+func (e *Engine) excess(n *node) []scheduler.ContainerRef {
+	if !n.overcommit.ends || n.ref == scheduler.NoNode || n.drain != nil {
+		return nil
+	}
+	return e.sched.Overcommitted(n.ref)
+}
+
 // endOvercommitted ends the containers for which the node has no room, once that is due.
 func (e *Engine) endOvercommitted(n *node) {
-	if !n.overcommit.ends || e.now.Mono < n.overcommit.at || n.ref == scheduler.NoNode || n.drain != nil {
+	if e.now.Mono < n.overcommit.at {
 		return
 	}
-	list := e.sched.Overcommitted(n.ref)
+	list := e.excess(n)
 	ids := make([]yarn.ContainerID, len(list))
 	for i, ref := range list {
 		ids[i] = e.sched.Container(ref).ID

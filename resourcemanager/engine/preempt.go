@@ -78,8 +78,13 @@ func (e *Engine) underNotice(a *application) []yarn.ContainerID {
 	}
 	if a.onNodes != nil { // containers for which their nodes have become too small
 		a.noticed = slices.DeleteFunc(a.noticed, func(c *container) bool { return c.state.Final() })
+		var on *node
+		var ends []scheduler.ContainerRef // there
 		for _, c := range a.noticed {
-			if !c.withheld && !slices.Contains(ids, c.id) {
+			if c.node != on {
+				on, ends = c.node, e.excess(c.node)
+			}
+			if !c.withheld && slices.Contains(ends, c.ref) && !slices.Contains(ids, c.id) {
 				ids = append(ids, c.id)
 			}
 		}
