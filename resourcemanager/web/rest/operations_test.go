@@ -56,6 +56,12 @@ func TestOperations(t *testing.T) {
 		{name: "resize, refused", path: resize, body: `{"resource": {"memory": 1, "vCores": 3}}`, err: answer.Errorf(answer.Forbidden, "administrators only"), status: 403,
 			answer: "administrators only", call: "resize " + node + " by alice: 1, 3"},
 
+		// as Apache 3.5.0 was seen to answer
+		{name: "a reservation, an empty body", path: "/reservation/submit", body: `{}`, status: 400, answer: "Input ReservationSubmissionContext should not be null"},
+		{name: "a reservation without the root", path: "/reservation/submit", body: `{"queue":"plan"}`, status: 400, answer: "Input ReservationDefinition should not be null"},
+		{name: "a change of a reservation, an empty body", path: "/reservation/update", body: `{}`, status: 400, answer: "Input ReservationSubmissionContext should not be null"},
+		{name: "a change of a reservation under another root", path: "/reservation/update", body: `{"other":{"queue":"plan"}}`, status: 400, answer: "Input ReservationDefinition should not be null"},
+
 		{name: "the scheduler's log", path: "/scheduler/logs?time=1", status: 200, answer: "Capacity scheduler logs are being created.", call: "log the scheduler by alice: 1s"},
 		{name: "the scheduler's log for nothing", path: "/scheduler/logs?time=0", status: 400, answer: "Period must be greater than 0"},
 		{name: "the scheduler's log for too long", path: "/scheduler/logs?time=86401", status: 400, answer: "at most 86400"},

@@ -56,7 +56,7 @@ const (
 
 // reservationOf reads a body.
 //
-// compat: JSON must have it under the name of the XML root; without that it says nothing.
+// compat: JSON must have it under the name of the XML root. Another object says nothing, and an empty one is none.
 func reservationOf(r *http.Request, root string) (*reservationBody, error) {
 	if strings.Contains(r.Header.Get("Content-Type"), "xml") {
 		var body struct {
@@ -74,7 +74,7 @@ func reservationOf(r *http.Request, root string) (*reservationBody, error) {
 	}
 	body := &reservationBody{}
 	inner, ok := wrapper[root]
-	if !ok && root != deletionRoot {
+	if len(wrapper) == 0 && root != deletionRoot {
 		return nil, badRequest("Input ReservationSubmissionContext should not be null")
 	}
 	if ok && json.Unmarshal(inner, body) != nil {
