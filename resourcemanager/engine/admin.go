@@ -165,7 +165,7 @@ func (e *Engine) setLifetime(c SetLifetime) {
 		expire = min(expire, a.submitTime+most*1000)
 	}
 	e.saveChange(a, c.Ticket, func(x *choices) { x.expireAt = expire }, func() (any, *Error) {
-		if !a.ending() {
+		if a.expireAt = expire; !a.ending() {
 			e.setDeadline(a, expire)
 		}
 		return LifetimeReply{expire}, nil
