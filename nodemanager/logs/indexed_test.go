@@ -59,27 +59,6 @@ func (r *rig) seen() string {
 	return strings.Join(out, "; ")
 }
 
-func (r *rig) contents(logs *aggregated.Reader) (out string) {
-	for {
-		id, err := logs.NextContainer()
-		if errors.Is(err, io.EOF) {
-			return out
-		}
-		r.must(err)
-		out += " " + strings.TrimLeft(id[strings.LastIndex(id, "_"):], "_0")
-		for {
-			f, err := logs.NextFile()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			r.must(err)
-			text, err := io.ReadAll(logs)
-			r.must(err)
-			out += fmt.Sprintf(" %s=%s", f.Name, text)
-		}
-	}
-}
-
 func (r *rig) sees(want string) {
 	r.t.Helper()
 	if got := r.seen(); got != want {

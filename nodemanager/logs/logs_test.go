@@ -137,12 +137,19 @@ func (r *rig) read(name string) (out string) {
 	defer f.Close()
 	logs, err := aggregated.NewReader(f)
 	r.must(err)
+	out = r.contents(logs)
+	if logs.Owner() != "alice" || fmt.Sprint(logs.ACLs()) != "[{MODIFY_APP  } {VIEW_APP bob}]" {
+		r.t.Errorf("owner %q, lists %q", logs.Owner(), logs.ACLs())
+	}
+	return out
+}
+
+// contents are the containers and log files that are still to be read.
+func (r *rig) contents(logs *aggregated.Reader) (out string) {
+	r.t.Helper()
 	for {
 		id, err := logs.NextContainer()
 		if errors.Is(err, io.EOF) {
-			if logs.Owner() != "alice" || fmt.Sprint(logs.ACLs()) != "[{MODIFY_APP  } {VIEW_APP bob}]" {
-				r.t.Errorf("owner %q, lists %q", logs.Owner(), logs.ACLs())
-			}
 			return out
 		}
 		r.must(err)

@@ -245,25 +245,16 @@ func TestTwoWriters(t *testing.T) {
 // TestZKFence: nothing can be committed while the fence of another ResourceManager's transaction exists; a start removes a fence that was left behind.
 func TestZKFence(t *testing.T) {
 	server := zookeepertest.New()
-	s, err := openZK(server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	now, err := s.Load(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, now := loadedZK(t, server)
 	server.Put(parent+"/FENCING", nil)
 	next := now.Clone()
 	next.Accept(map[string]string{"a": "1"}, confstore.Version{User: "alice"})
 	if err := s.Commit(t.Context(), now.Version, next); err == nil {
 		t.Error("a commit succeeds in spite of another's fence")
 	}
-	if s, err = openZK(server); err != nil {
-		t.Fatal(err)
-	}
-	if back, err := s.Load(t.Context()); err != nil || back.Version != 0 {
-		t.Fatalf("%+v %v", back, err)
+	s, back := loadedZK(t, server)
+	if back.Version != 0 {
+		t.Fatalf("%+v", back)
 	}
 	if err := s.Commit(t.Context(), now.Version, next); err != nil {
 		t.Errorf("after a fence that was left: %v", err)

@@ -27,6 +27,20 @@ func openZK(server *zookeepertest.Server) (confstore.Store, error) {
 	return confstore.OpenZK(context.Background(), confstore.ZKOptions{Conn: conn, Parent: parent, ACL: zookeeper.Anyone()})
 }
 
+// loadedZK is a store that has been loaded, and what it held.
+func loadedZK(t *testing.T, server *zookeepertest.Server) (confstore.Store, *confstore.State) {
+	t.Helper()
+	s, err := openZK(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, err := s.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, now
+}
+
 func TestZK(t *testing.T) {
 	confstoretest.Run(t, confstoretest.Kind{Place: func(*rapid.T) func() (confstore.Store, error) {
 		server := zookeepertest.New()
@@ -76,15 +90,8 @@ func TestZKWaits(t *testing.T) {
 // TestZKNodes: what Apache's ResourceManager finds.
 func TestZKNodes(t *testing.T) {
 	server := zookeepertest.New()
-	s, err := openZK(server)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, now := loadedZK(t, server)
 	defer s.Close()
-	now, err := s.Load(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
 	next := now.Clone()
 	next.Accept(map[string]string{"a": "1"}, confstore.Version{User: "alice"})
 	if err := s.Commit(t.Context(), 0, next); err != nil {
@@ -121,14 +128,7 @@ func TestZKOfApache(t *testing.T) {
 	if err != nil || found.Version != 7 || found.Values["a"] != "1" || len(found.History) != 1 {
 		t.Fatalf("%+v %v", found, err)
 	}
-	other, err := openZK(server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	theirs, err := other.Load(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	other, theirs := loadedZK(t, server)
 	theirs.Accept(map[string]string{"a": "2"}, confstore.Version{User: "eve"})
 	if err := other.Commit(t.Context(), 7, theirs); err != nil {
 		t.Fatal(err)
@@ -148,14 +148,7 @@ func TestZKOfApache(t *testing.T) {
 // TestZKFenced: the list of access no longer has this ResourceManager.
 func TestZKFenced(t *testing.T) {
 	server := zookeepertest.New()
-	s, err := openZK(server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	now, err := s.Load(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, now := loadedZK(t, server)
 	server.Before(func(call, path string) error {
 		if call == "multi" || strings.HasSuffix(path, "/FENCING") {
 			return zookeeper.ErrNoAuth
@@ -179,14 +172,7 @@ func TestZKFenced(t *testing.T) {
 // TestZKLarge: however long history and log are, the nodes stay small, and the latest versions can be gone back to.
 func TestZKLarge(t *testing.T) {
 	server := zookeepertest.New()
-	s, err := openZK(server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	now, err := s.Load(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, now := loadedZK(t, server)
 	values := func(i int) map[string]string {
 		out := map[string]string{}
 		for n := range 200 {
