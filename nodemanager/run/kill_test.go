@@ -24,7 +24,7 @@ func TestKill(t *testing.T) {
 		{"obedient", "trap 'echo bye 1><LOG_DIR>/bye; exit 7' TERM; echo 1>ready; while :; do sleep 0.01; done", 7},
 		{"ordinary", "echo 1>ready; exec sleep 1000", 143},
 		{"ignores SIGTERM", "trap '' TERM; echo 1>ready; while :; do sleep 1000; done", 137},
-		{"stopped", "echo 1>ready; kill -STOP $$", 137},
+		{"stopped", "(until grep -q State:.T /proc/$$/status; do sleep 0.01; done; echo 1>ready) & kill -STOP $$", 137},
 		{"own process group", "set -m; (trap '' TERM; sleep 1000) & echo 1>ready; wait", 143},
 		{"own session", "setsid bash -c 'trap \\\"\\\" TERM; echo 1>ready; sleep 1000' & wait", 143},
 		{"forks away", "(setsid bash -c 'trap \\\"\\\" TERM; (sleep 1000 & sleep 1000 & echo 1>ready) & sleep 1000' &); sleep 1000", 143},
