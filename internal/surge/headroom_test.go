@@ -54,6 +54,7 @@ func TestPace(t *testing.T) {
 // The setting follows each collection, and Loading at once.
 func TestHeadroom(t *testing.T) {
 	t.Setenv("GOGC", "")
+	runtime.GC() // nothing of an earlier test is live
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() {
