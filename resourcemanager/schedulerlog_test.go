@@ -28,7 +28,7 @@ func TestSchedulerLog(t *testing.T) {
 	want := []string{"DEBUG org.apache.hadoop.yarn.server.resourcemanager.scheduler: container allocated", "appId=" + id.String(), "memoryMB=", "attempt "}
 	file := filepath.Join(w.records, "yarn-capacity-scheduler-debug.log")
 	missing := ""
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

@@ -37,7 +37,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience bounds every wait of a test; nothing should come near it.
-const patience = 10 * time.Second
+const patience = 60 * time.Second
 
 // operator runs the daemons of the tests and is therefore their administrator.
 const operator = "yarn"

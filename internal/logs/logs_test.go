@@ -105,7 +105,7 @@ func TestTogetherWithWhatIsStuck(t *testing.T) {
 			if !strings.Contains(line, text) {
 				t.Errorf("%q, want %q", line, text)
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatalf("%q does not come out", text)
 		}
 	}

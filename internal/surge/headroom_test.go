@@ -63,7 +63,7 @@ func TestHeadroom(t *testing.T) {
 	}()
 	until := func(what string, fits func(percent int) bool) {
 		t.Helper()
-		for end := time.Now().Add(10 * time.Second); !fits(setting()); runtime.Gosched() {
+		for end := time.Now().Add(time.Minute); !fits(setting()); runtime.Gosched() {
 			if time.Now().After(end) {
 				t.Fatalf("%s: the setting is %d", what, setting())
 			}

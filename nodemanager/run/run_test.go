@@ -166,7 +166,7 @@ func none(t *testing.T, id yarn.ContainerID) {
 // await waits for what must come.
 func await(t *testing.T, what string, come func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !come(); time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !come(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%s does not come", what)
 		}

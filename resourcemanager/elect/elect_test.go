@@ -20,7 +20,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience bounds every wait of a test.
-const patience = 10 * time.Second
+const patience = 60 * time.Second
 
 // candidate is an Elector and the daemon that it makes active.
 type candidate struct {

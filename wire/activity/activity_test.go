@@ -50,7 +50,7 @@ func TestBeans(t *testing.T) {
 		"/prom": {`rpc_rpc_processing_time_num_ops{port="` + port + `",servername="ApplicationClientProtocolService",context="rpc"`, `rpcdetailed_get_queue_info_num_ops{port="` + port + `"`},
 	} {
 		missing := ""
-		for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) { // a call counts after its answer is sent
+		for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) { // a call counts after its answer is sent
 			body := get(path)
 			missing = ""
 			for _, x := range want {
@@ -70,7 +70,7 @@ func TestBeans(t *testing.T) {
 		t.Error("numbers are labels")
 	}
 	c.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := s.Close(ctx); err != nil {
 		t.Error(err)

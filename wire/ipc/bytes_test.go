@@ -32,7 +32,7 @@ func rawDial(t testing.TB, s *Server) *raw {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { nc.Close() })
-	nc.SetDeadline(time.Now().Add(10 * time.Second))
+	nc.SetDeadline(time.Now().Add(time.Minute))
 	return &raw{nc, t}
 }
 
@@ -160,7 +160,7 @@ func script(t *testing.T, steps ...[]byte) string {
 			return
 		}
 		defer nc.Close()
-		nc.SetDeadline(time.Now().Add(10 * time.Second))
+		nc.SetDeadline(time.Now().Add(time.Minute))
 		for i, s := range steps {
 			if i%2 == 1 {
 				nc.Write(s)
