@@ -338,7 +338,7 @@ func (s *Scheduler) moreForQueues(a *app, p part, size resource) (out []core.Set
 			}
 			out = append(out, core.Setting{Name: name, Value: s.amount(&need)})
 			continue
-		case q.Mode() == "absolute": // it has no maximum of its own
+		case q.InAmounts(): // it has no maximum of its own
 			return nil
 		}
 		if limit := measure.Scale(total, float64(share)); !none(limit) { // with what was raised above

@@ -18,9 +18,9 @@ func (s *Scheduler) Admission(ref AppRef) core.Admission {
 // QueueInfo is a picture of one queue.
 func (s *Scheduler) QueueInfo(of *queue.Queue) queue.Info {
 	q := queueOf(of)
-	c := q.Conf
+	c, b := q.Conf, s.basis()
 	capacity := &queue.Capacity{
-		Default: s.capacityShare(q, 0), Mode: q.Mode(), Priority: c.Priority, MaxParallelApps: c.MaxParallel, UserLimitPercent: c.UserLimit, UserLimitFactor: c.UserFactor,
+		Default: s.capacityShare(q, 0), Mode: b.Mode(q), Priority: c.Priority, MaxParallelApps: c.MaxParallel, UserLimitPercent: c.UserLimit, UserLimitFactor: c.UserFactor,
 		OrderingPolicy: c.Order, PreemptionDisabled: c.PreemptionDisabled, IntraQueuePreemptionDisabled: c.IntraPreemptionDisabled,
 		CreatesQueues: q.Flexible(), CreatesLegacyLeaves: c.Kind == config.Managed, ConfiguredMaxAM: c.Amount("").MaxAM,
 		Plan: c.Kind == config.Reservable, HidesQueues: c.Kind == config.Reservable && !c.Plan.ShowQueues,
@@ -58,9 +58,10 @@ func (s *Scheduler) capacityShare(q *Queue, p part) queue.CapacityShare {
 	v := queue.CapacityShare{
 		ConfiguredMin: sh.ConfMin, ConfiguredMax: sh.ConfMax, AMUsed: sh.AMUsed, AMLimit: sh.AMLimit, Capacity: sh.Capacity, MaxCapacity: sh.MaxCapacity,
 		AbsoluteCapacity: sh.Absolute, AbsoluteMax: sh.AbsoluteMax, UsedCapacity: sh.UsedCapacity, AbsoluteUsed: sh.AbsoluteUsed,
-		Weight: sh.Weight, NormalizedWeight: sh.Normalized, MaxAMShare: sh.MaxAM,
+		Weight: sh.Weight, NormalizedWeight: sh.Normalized, MaxAMShare: sh.MaxAM, Known: sh.Known,
 	}
 	b := s.basis()
+	v.Vector = b.Capacity(q, p)
 	v.ReservedCapacity, v.AbsoluteReserved = b.ReservedFractions(q, p)
 	return v
 }

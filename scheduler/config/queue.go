@@ -295,28 +295,13 @@ func (s *settings) amount(q *Queue, label string) Amount {
 	}
 	am := s.float(key(q.Path)+"maximum-am-resource-percent", s.float(Prefix+"maximum-am-resource-percent", 0.1))
 	a.MaxAM = s.float(k+"maximum-am-resource-percent", am)
-	if w, ok := a.Vector.onlyWeight(); ok {
+	if w, ok := a.Vector.OnlyWeight(); ok {
 		a.Weight = w
 	}
 	if !s.legacy() && slices.Contains(a.MaxVector.Unit[:], Weight) {
 		s.fail(k+"maximum-capacity", "a maximum is a percentage or an amount, not a weight")
 	}
 	return a
-}
-
-// onlyWeight is the weight of a vector in which every type has the same.
-func (v *Vector) onlyWeight() (float32, bool) {
-	weight, found := 0.0, false
-	for i, u := range v.Unit {
-		switch {
-		case u == NoUnit:
-		case u != Weight || found && v.Value[i] != weight:
-			return 0, false
-		default:
-			weight, found = v.Value[i], true
-		}
-	}
-	return float32(weight), found
 }
 
 // otherForm tells whether the capacity is not a percentage.

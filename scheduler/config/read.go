@@ -181,35 +181,19 @@ func (s *settings) flag(key string, otherwise bool) bool {
 // capacities are written.
 func (s *settings) legacy() bool { return s.flag(Prefix+"legacy-queue-mode.enabled", true) }
 
-// Unit is how the amount of one resource in a capacity is written.
-type Unit uint8
+// Short names of what a queue tells, too.
+type (
+	Unit   = queue.Unit
+	Vector = queue.Vector
+)
 
 // The units of capacities.
 const (
-	NoUnit Unit = iota
-	Absolute
-	Percent
-	Weight
+	NoUnit   = queue.NoUnit
+	Absolute = queue.Absolute
+	Percent  = queue.Percent
+	Weight   = queue.Weight
 )
-
-// Vector is a capacity with an amount for each resource type.
-type Vector struct {
-	Value [yarn.MaxResourceTypes]float64
-	Unit  [yarn.MaxResourceTypes]Unit
-}
-
-// Empty tells whether nothing is set.
-func (v *Vector) Empty() bool { return v.Unit == [yarn.MaxResourceTypes]Unit{} }
-
-// Only tells whether something is set and all of it in that unit.
-func (v *Vector) Only(u Unit) bool {
-	for _, is := range v.Unit {
-		if is != NoUnit && is != u {
-			return false
-		}
-	}
-	return !v.Empty()
-}
 
 // uniform is the same amount for all types.
 func (c *Cluster) uniform(value float32, u Unit) (v Vector) {

@@ -6,7 +6,7 @@ import "github.com/heddle-project/heddle/yarn"
 type Capacity struct {
 	Default    CapacityShare
 	Partitions map[string]CapacityShare // the other partitions, by label
-	Mode       string                   // how its capacity is written: percentage, weight, absolute, mixed
+	Mode       string                   // how its capacity is written: percentage, weight, absolute; mixed and unknown where resources may differ
 	Priority   int32
 
 	MaxApps, MaxAppsPerUser           int32
@@ -42,6 +42,8 @@ type CapacityShare struct {
 	ReservedCapacity, AbsoluteReserved float32
 	Weight, NormalizedWeight           float32 // Weight is -1 without one
 	MaxAMShare                         float32
+	Vector                             Vector // the capacity as configured, or as given where that is not configured
+	Known                              bool   // the queue has settings for the partition, or something of it; the default one is known always
 }
 
 // UserUsage is what one user has in a leaf, in the default partition.

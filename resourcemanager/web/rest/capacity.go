@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -71,7 +70,7 @@ func (w *queueWriter) root(q *queue.Info) *tree.Object {
 		Add("maxCapacity", maximum(d.MaxCapacity)).
 		Add("weight", d.Weight).
 		Add("normalizedWeight", d.NormalizedWeight).
-		Add("queueCapacityVectorInfo", w.vector(q, d)).
+		Add("queueCapacityVectorInfo", w.vector(&d.Vector)).
 		Add("queueName", q.Name).
 		Add("queuePath", q.Path).
 		Add("maxParallelApps", own.MaxParallelApps).
@@ -193,17 +192,23 @@ func (w *queueWriter) usage(o *tree.Object, q *queue.Info) {
 		Add("leafQueueTemplate", tree.New())
 }
 
+// managed tells whether the queue is below a managed parent, which has no others than those that it created.
+func (w *queueWriter) managed(q *queue.Info) bool {
+	parent, ok := w.all.ByPath(q.Parent)
+	return ok && parent.Capacity.CreatesLegacyLeaves
+}
+
 // kind adds how the queue was created and which queues can be created below it.
 func (w *queueWriter) kind(o *tree.Object, q *queue.Info) {
 	kind, creation, creates := "parent", "static", "off"
 	if q.Leaf {
 		kind = "leaf"
 	}
-	if q.Dynamic {
+	switch {
+	case w.managed(q):
+		creation = "dynamicLegacy"
+	case q.Dynamic:
 		creation = "dynamicFlexible"
-		if parent, ok := w.all.ByPath(q.Parent); ok && parent.Capacity.CreatesLegacyLeaves {
-			creation = "dynamicLegacy"
-		}
 	}
 	switch {
 	case q.Capacity.CreatesLegacyLeaves:
@@ -242,7 +247,7 @@ func (w *queueWriter) limits(o *tree.Object, q *queue.Info) {
 		Add("preemptionDisabled", own.PreemptionDisabled).
 		Add("intraQueuePreemptionDisabled", own.IntraQueuePreemptionDisabled).
 		Add("defaultPriority", q.DefaultPriority).
-		Add("isAutoCreatedLeafQueue", q.Dynamic).
+		Add("isAutoCreatedLeafQueue", w.managed(q)).
 		Add("maxApplicationLifetime", q.MaxLifetime).
 		Add("defaultApplicationLifetime", q.DefaultLifetime)
 }
@@ -291,8 +296,9 @@ func (w *queueWriter) userPartitions(u *queue.UserUsage) *tree.Object {
 // eachShare visits the default partition and then the others by name.
 func eachShare(q *queue.Info, visit func(label string, s *queue.Share, c *queue.CapacityShare)) {
 	for _, label := range append([]string{""}, sortedKeys(q.Partitions)...) {
-		s, c := q.In(label), q.Capacity.In(label)
-		visit(label, &s, &c)
+		if s, c := q.In(label), q.Capacity.In(label); label == "" || c.Known {
+			visit(label, &s, &c)
+		}
 	}
 }
 
@@ -326,7 +332,7 @@ func (w *queueWriter) capacities(q *queue.Info) *tree.Object {
 		}
 		rows = append(rows, tree.New().
 			Add("partitionName", label).
-			Add("queueCapacityVectorInfo", w.vector(q, c)).
+			Add("queueCapacityVectorInfo", w.vector(&c.Vector)).
 			Add("capacity", percent(c.Capacity)).
 			Add("usedCapacity", percent(c.UsedCapacity)).
 			Add("maxCapacity", maximum(c.MaxCapacity)).
@@ -346,51 +352,38 @@ func (w *queueWriter) capacities(q *queue.Info) *tree.Object {
 
 // vector is the queue's configured capacity for each resource type: a percentage (%), a
 // weight (w) or an amount.
-func (w *queueWriter) vector(q *queue.Info, c *queue.CapacityShare) *tree.Object {
+func (w *queueWriter) vector(v *queue.Vector) *tree.Object {
 	var entries tree.List
 	var texts []string
 	for _, i := range hashed(w.cluster.ResourceTypes) {
-		t := w.cluster.ResourceTypes[i]
-		value := configuredPercent(c.Capacity) + "%"
-		switch {
-		case w.reservable(q):
-			value = javaDouble(float64(c.Capacity*100)) + "%" // compat: it goes by what is in force, in single precision
-		case q.Capacity.Mode == "absolute":
-			value = javaFloat(float32(c.ConfiguredMin[i]))
-		case c.Weight >= 0:
-			value = javaFloat(c.Weight) + "w"
+		if v.Unit[i] == queue.NoUnit {
+			continue
 		}
-		texts = append(texts, t.Name+"="+value)
-		entries = append(entries, tree.New().Add("resourceName", t.Name).Add("resourceValue", value))
+		name, value := w.cluster.ResourceTypes[i].Name, javaDouble(v.Value[i])+unitMark[v.Unit[i]]
+		texts = append(texts, name+"="+value)
+		entries = append(entries, tree.New().Add("resourceName", name).Add("resourceValue", value))
 	}
 	return tree.New().
 		Add("configuredCapacityVector", "["+strings.Join(texts, ",")+"]").
-		Add("capacityVectorEntries", entries)
+		AddIf(len(entries) > 0, "capacityVectorEntries", entries)
 }
 
-// reservable tells whether the queue is a plan, or below one.
-func (w *queueWriter) reservable(q *queue.Info) bool {
-	parent, ok := w.all.ByPath(q.Parent)
-	return q.Capacity.Plan || ok && parent.Capacity.Plan
-}
+var unitMark = [...]string{queue.NoUnit: "", queue.Absolute: "", queue.Percent: "%", queue.Weight: "w"}
 
-// configuredPercent is a share as the percentage that was configured: 60, not 60.000004,
-// as single precision would have it.
-func configuredPercent(share float32) string {
-	exact, _ := strconv.ParseFloat(strconv.FormatFloat(float64(share), 'g', -1, 32), 64)
-	return javaFloat(float32(exact * 100))
-}
-
-func javaFloat(f float32) string { return javaNumber(float64(f), 32) }
-
-func javaDouble(f float64) string { return javaNumber(f, 64) }
-
-func javaNumber(f float64, bits int) string {
-	s := strconv.FormatFloat(f, 'f', -1, bits)
-	if !strings.Contains(s, ".") && !math.IsInf(f, 0) {
-		s += ".0"
+// javaDouble prints as Java does, with a decimal at least.
+func javaDouble(f float64) string {
+	if f < 1e7 {
+		s := strconv.FormatFloat(f, 'f', -1, 64)
+		if !strings.Contains(s, ".") {
+			s += ".0"
+		}
+		return s
 	}
-	return s
+	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(f, 'E', -1, 64), "E+")
+	if !strings.Contains(mantissa, ".") {
+		mantissa += ".0"
+	}
+	return mantissa + "E" + strings.TrimLeft(exponent, "0")
 }
 
 // health is about the last scheduling runs. They are not recorded, so it is as in a

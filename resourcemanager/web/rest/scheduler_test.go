@@ -2,9 +2,13 @@ package rest_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"math"
 	"regexp"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/heddle-project/heddle/internal/golden"
@@ -35,12 +39,25 @@ type recordedShare struct {
 	Weight, NormalizedWeight                     float32
 	EffectiveMinResource, EffectiveMaxResource   amount
 	ConfiguredMinResource, ConfiguredMaxResource amount
+	QueueCapacityVectorInfo                      struct {
+		CapacityVectorEntries []struct{ ResourceName, ResourceValue string }
+	}
+}
+
+// vector is the configured capacity of the recorded entries.
+func (c *recordedShare) vector(types yarn.ResourceTypes) (v queue.Vector) {
+	for _, e := range c.QueueCapacityVectorInfo.CapacityVectorEntries {
+		i, amount := types.Index(e.ResourceName), strings.TrimRight(e.ResourceValue, "%w")
+		v.Value[i], _ = strconv.ParseFloat(amount, 64)
+		v.Unit[i] = map[string]queue.Unit{"": queue.Absolute, "%": queue.Percent, "w": queue.Weight}[e.ResourceValue[len(amount):]]
+	}
+	return v
 }
 
 func (c *recordedShare) share() (queue.Share, queue.CapacityShare) {
 	return queue.Share{EffectiveMin: c.EffectiveMinResource.resource(), EffectiveMax: c.EffectiveMaxResource.resource()}, queue.CapacityShare{Capacity: of1(c.Capacity), UsedCapacity: of1(c.UsedCapacity), MaxCapacity: of1(c.MaxCapacity),
 		AbsoluteCapacity: of1(c.AbsoluteCapacity), AbsoluteMax: of1(c.AbsoluteMaxCapacity), AbsoluteUsed: of1(c.AbsoluteUsedCapacity),
-		Weight: c.Weight, NormalizedWeight: c.NormalizedWeight, MaxAMShare: of1(c.MaxAMLimitPercentage)}
+		Weight: c.Weight, NormalizedWeight: c.NormalizedWeight, MaxAMShare: of1(c.MaxAMLimitPercentage), Known: true}
 }
 
 type recordedQueue struct {
@@ -114,7 +131,7 @@ func of1(percent float64) float32 {
 }
 
 // snapshot is what must have been in the scheduler for this to be recorded.
-func (r *recordedQueue) snapshot(parent string) []queue.Info {
+func (r *recordedQueue) snapshot(parent string, types yarn.ResourceTypes) []queue.Info {
 	q := queue.Info{Path: r.QueuePath, Name: r.QueueName, Parent: parent, Leaf: r.Type == "capacitySchedulerLeafQueueInfo",
 		Labels: r.NodeLabels, ActiveApps: r.NumActiveApplications, PendingApps: r.NumPendingApplications, MaxAllocation: r.MaximumAllocation.resource(),
 		MaxLifetime: r.MaxApplicationLifetime, DefaultLifetime: r.DefaultApplicationLifetime,
@@ -128,6 +145,7 @@ func (r *recordedQueue) snapshot(parent string) []queue.Info {
 	}
 	for _, c := range r.Capacities.QueueCapacitiesByPartition {
 		share, own := c.share()
+		own.Vector = c.vector(types)
 		for _, u := range r.Resources.ResourceUsagesByPartition {
 			if u.PartitionName == c.PartitionName {
 				share.Used, share.Pending, own.AMUsed, own.AMLimit = u.Used.resource(), u.Pending.resource(), u.AMUsed.resource(), u.AMLimit.resource()
@@ -167,7 +185,7 @@ func (r *recordedQueue) snapshot(parent string) []queue.Info {
 			c.QueuePath = q.Path + "." + c.QueueName
 		}
 		q.Children = append(q.Children, r.Queues.Queue[i].QueuePath)
-		all = append(all, r.Queues.Queue[i].snapshot(r.QueuePath)...)
+		all = append(all, r.Queues.Queue[i].snapshot(r.QueuePath, types)...)
 	}
 	return append([]queue.Info{q}, all...)
 }
@@ -214,7 +232,7 @@ func compareScheduler(t *testing.T, set string, types yarn.ResourceTypes) {
 	}
 	s := webtest.New()
 	s.Picture.ResourceTypes = types
-	s.Tree = queue.NewSnapshot(doc.Scheduler.SchedulerInfo.snapshot(""))
+	s.Tree = queue.NewSnapshot(doc.Scheduler.SchedulerInfo.snapshot("", types))
 	h := serve(t, s, &webtest.Controller{})
 	for file, accept := range map[string]string{"http/get-scheduler.json": "application/json", "http/get-scheduler.xml.xml": "application/xml"} {
 		want, err := fs.ReadFile(recorded, file)
@@ -240,4 +258,63 @@ func diff(t *testing.T, what, want, got string) {
 	}
 	from := max(at-120, 0)
 	t.Errorf("%s differs at %d:\nrecorded …%s\n     got …%s", what, at, want[from:min(at+300, len(want))], got[from:min(at+300, len(got))])
+}
+
+// TestCapacityVectors sees queues whose resources are written in different ways, as Hadoop shows them.
+func TestCapacityVectors(t *testing.T) {
+	root := queue.Info{Path: "root", Name: "root", Capacity: &queue.Capacity{}, Children: []string{"root.a"}}
+	a := queue.Info{Path: "root.a", Name: "a", Parent: "root", Leaf: true, Capacity: &queue.Capacity{Mode: "mixed",
+		Default:    queue.CapacityShare{Vector: queue.Vector{Value: [yarn.MaxResourceTypes]float64{16777216, 33.29999923706055}, Unit: [yarn.MaxResourceTypes]queue.Unit{queue.Absolute, queue.Percent}}},
+		Partitions: map[string]queue.CapacityShare{"gpu": {Known: true}, "fpga": {}, "tpu": {Known: true, Vector: queue.Vector{Value: [yarn.MaxResourceTypes]float64{0.5, 1e10}, Unit: [yarn.MaxResourceTypes]queue.Unit{queue.Weight, queue.Absolute}}}}},
+		Partitions: map[string]queue.Share{"gpu": {}, "fpga": {}, "tpu": {}}}
+	s := webtest.New()
+	s.Tree = queue.NewSnapshot([]queue.Info{root, a})
+	text := get(serve(t, s, &webtest.Controller{}), "/scheduler", "application/json").Body.String()
+	for want, times := range map[string]int{
+		`"mode":"mixed"`: 1,
+		`{"configuredCapacityVector":"[memory-mb=1.6777216E7,vcores=33.29999923706055%]","capacityVectorEntries":[{"resourceName":"memory-mb","resourceValue":"1.6777216E7"},{"resourceName":"vcores","resourceValue":"33.29999923706055%"}]}`: 1,
+		`"partitionName":"gpu","queueCapacityVectorInfo":{"configuredCapacityVector":"[]"},`:                            1,
+		`"partitionName":"tpu","queueCapacityVectorInfo":{"configuredCapacityVector":"[memory-mb=0.5w,vcores=1.0E10]",`: 1,
+		`"partitionName":"gpu","used"`: 1,
+		`"fpga"`:                       0, // there is nothing of the queue in it
+	} {
+		if n := strings.Count(text, want); n != times {
+			t.Errorf("%s is there %d times, not %d: %s", want, n, times, text)
+		}
+	}
+}
+
+// TestQueuesCreatedOnDemand sees how queues say who created them.
+func TestQueuesCreatedOnDemand(t *testing.T) {
+	under := func(parent, name string, dynamic bool, c queue.Capacity) queue.Info {
+		return queue.Info{Path: parent + "." + name, Name: name, Parent: parent, Leaf: true, Dynamic: dynamic, Capacity: &c}
+	}
+	root := queue.Info{Path: "root", Name: "root", Capacity: &queue.Capacity{}, Children: []string{"root.m", "root.f", "root.s"}}
+	m, f := under("root", "m", false, queue.Capacity{CreatesLegacyLeaves: true}), under("root", "f", false, queue.Capacity{CreatesQueues: true})
+	m.Leaf, m.Children, f.Leaf, f.Children = false, []string{"root.m.x"}, false, []string{"root.f.x"}
+	s := webtest.New()
+	s.Tree = queue.NewSnapshot([]queue.Info{root, m, under("root.m", "x", false, queue.Capacity{}), f, under("root.f", "x", true, queue.Capacity{}), under("root", "s", false, queue.Capacity{})})
+	type row struct {
+		QueuePath, CreationMethod, AutoCreationEligibility string
+		IsAutoCreatedLeafQueue                             bool
+		Queues                                             struct{ Queue []row }
+	}
+	var doc struct{ Scheduler struct{ SchedulerInfo row } }
+	if err := json.Unmarshal(get(serve(t, s, &webtest.Controller{}), "/scheduler", "application/json").Body.Bytes(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	var walk func(r row)
+	walk = func(r row) {
+		all = append(all, fmt.Sprintf("%s %s %s %t", r.QueuePath, r.CreationMethod, r.AutoCreationEligibility, r.IsAutoCreatedLeafQueue))
+		for _, c := range r.Queues.Queue {
+			walk(c)
+		}
+	}
+	walk(doc.Scheduler.SchedulerInfo)
+	slices.Sort(all)
+	want := []string{"root static off false", "root.f static flexible false", "root.f.x dynamicFlexible off false", "root.m static legacy false", "root.m.x dynamicLegacy off true", "root.s static off false"}
+	if !slices.Equal(all, want) {
+		t.Errorf("%q instead of %q", all, want)
+	}
 }

@@ -132,6 +132,11 @@ func TestPolicy(t *testing.T) {
 	if got := ask(a, "GET", "/ui2/assets/app.js").Header.Get("Content-Security-Policy"); !strings.Contains(got, "script-src 'self' 'unsafe-eval';") {
 		t.Errorf("a script's policy is %s", got)
 	}
+	// A page that is built by React Router starts with a module in the page itself.
+	module := newFile("index.html", []byte("<body><script type=\"module\" async=\"\">import \"/scheduler-ui/assets/a.js\";\nimport(\"/scheduler-ui/assets/b.js\");</script></body>")).policy
+	if !strings.Contains(module, "script-src 'self' 'unsafe-eval' 'sha256-LJQW8DNyYQxenMmR7uGYrJ0SPYVvMpjdOxGEr9dt+fM=';") {
+		t.Errorf("the policy of a page with a module is %s", module)
+	}
 }
 
 // Without a page for what is not found there is a 404.

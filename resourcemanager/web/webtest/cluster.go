@@ -166,11 +166,19 @@ func rejected() *view.Application {
 		StartTime:   1795305417653, FinishTime: 1795305417729})
 }
 
+// percent is a capacity of so much of everything.
+func percent(of float32) (v queue.Vector) {
+	for i := range yarn.BasicResourceTypes() {
+		v.Value[i], v.Unit[i] = float64(of*100), queue.Percent
+	}
+	return v
+}
+
 // Queues is the tree of the recorded cluster, with what the pages need.
 func Queues() *queue.Snapshot {
 	share := func(abs, max, used float32) queue.CapacityShare {
 		return queue.CapacityShare{Capacity: abs, AbsoluteCapacity: abs, MaxCapacity: max, AbsoluteMax: max, AbsoluteUsed: used, UsedCapacity: used / abs,
-			Weight: -1, AMLimit: yarn.NewResource(768, 1), MaxAMShare: 0.1}
+			Weight: -1, AMLimit: yarn.NewResource(768, 1), MaxAMShare: 0.1, Known: true, Vector: percent(abs)}
 	}
 	info := func(path, name, parent string, c queue.Capacity) queue.Info {
 		c.Mode, c.MaxParallelApps = "percentage", 2147483647

@@ -3,6 +3,7 @@ package tree
 import (
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/config"
+	"github.com/heddle-project/heddle/scheduler/javanum"
 	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -149,8 +150,15 @@ func (q *Queue) Flexible() bool { return !q.Leaf && (q.Dynamic || q.Conf.Flexibl
 // CreatesQueues tells whether queues are created below on demand.
 func (q *Queue) CreatesQueues() bool { return q.Conf.Kind == config.Managed || q.Flexible() }
 
-// Mode is how the queue's capacity is written, in operators' words.
-func (q *Queue) Mode() string {
+// InAmounts tells whether the queue's capacity is written as amounts.
+func (q *Queue) InAmounts() bool { return q.absolute }
+
+// Mode is how the queue's capacity is written, in operators' words. Outside of the legacy mode it goes by the default
+// partition alone, whose resources may be written in different ways.
+func (b *Basis) Mode(q *Queue) string {
+	if !b.Config.Legacy {
+		return vectorMode(b.Capacity(q, 0))
+	}
 	switch sh := &q.Shares[0]; {
 	case q.absolute:
 		return "absolute"
@@ -158,6 +166,31 @@ func (q *Queue) Mode() string {
 		return "weight"
 	}
 	return "percentage"
+}
+
+func vectorMode(v queue.Vector) string {
+	switch {
+	case v.Empty():
+		return "unknown"
+	case v.Only(config.Percent):
+		return "percentage"
+	case v.Only(config.Absolute):
+		return "absolute"
+	case v.Only(config.Weight):
+		return "weight"
+	}
+	return "mixed"
+}
+
+// Capacity is the queue's capacity in a partition as it is configured. Plans, their queues and those below managed parents
+// have what they are given.
+//
+// compat: what is given is a percentage in single precision.
+func (b *Basis) Capacity(q *Queue, p part) queue.Vector {
+	if q.GivenOut() || q.Conf.Kind == config.Reservable {
+		return b.Config.Cluster.Percent(javanum.Mul(q.Shares[p].Capacity, 100))
+	}
+	return q.Conf.Amount(b.Parts.Partition(p).Name).Vector
 }
 
 // stop ends the intake of the queue and of all below.
