@@ -22,7 +22,7 @@ func (s *Scheduler) QueueInfo(of *queue.Queue) queue.Info {
 	capacity := &queue.Capacity{
 		Default: s.capacityShare(q, 0), Mode: b.Mode(q), Priority: c.Priority, MaxParallelApps: c.MaxParallel, UserLimitPercent: c.UserLimit, UserLimitFactor: c.UserFactor,
 		OrderingPolicy: c.Order, PreemptionDisabled: c.PreemptionDisabled, IntraQueuePreemptionDisabled: c.IntraPreemptionDisabled,
-		CreatesQueues: q.Flexible(), CreatesLegacyLeaves: c.Kind == config.Managed, ConfiguredMaxAM: c.Amount("").MaxAM,
+		CreatesQueues: q.Flexible(), CreatesLegacyLeaves: c.Kind == config.Managed, Templates: c.Templates, ConfiguredMaxAM: c.Amount("").MaxAM,
 		Plan: c.Kind == config.Reservable, HidesQueues: c.Kind == config.Reservable && !c.Plan.ShowQueues,
 	}
 	if q.PlanLeaf() {

@@ -3,10 +3,12 @@ package config
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -89,6 +91,26 @@ func TestDynamicQueuesFollowTemplates(t *testing.T) {
 	}
 	if q.Submit.Allows("ann", "", nil) {
 		t.Error("nobody may submit where no template says so")
+	}
+}
+
+// The nearest template counts; one of a queue that creates none is told all the same.
+func TestTemplatesAreTold(t *testing.T) {
+	cfg, err := parse("root.queues=flex,one\nroot.flex.capacity=50\nroot.one.capacity=50\nroot.flex.auto-queue-creation-v2.enabled=true\n" +
+		"root.flex.auto-queue-creation-v2.template.capacity=2w\nroot.*.auto-queue-creation-v2.template.capacity=7w\nroot.*.auto-queue-creation-v2.parent-template.capacity=5w\n" +
+		"root.flex.auto-queue-creation-v2.leaf-template.user-limit-factor=3\nroot.one.leaf-queue-template.capacity=10\nroot.one.auto-queue-creation-v2.template.state=STOPPED")
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := func(name, value string) []queue.Property { return []queue.Property{{Name: name, Value: value}} }
+	want := []*queue.Templates{{Created: one("capacity", "2w"), Leaves: one("user-limit-factor", "3"), Parents: one("capacity", "5w")}, {LegacyLeaves: one("capacity", "10")}}
+	for i, q := range cfg.Capacity.Root.Children {
+		if !reflect.DeepEqual(q.Templates, want[i]) {
+			t.Errorf("%s: %+v", q.Path, q.Templates)
+		}
+	}
+	if cfg.Capacity.Root.Templates != nil {
+		t.Errorf("the root has %+v", cfg.Capacity.Root.Templates)
 	}
 }
 

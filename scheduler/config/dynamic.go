@@ -15,19 +15,46 @@ func (s *settings) creation(q *Queue) {
 	q.MaxDepth = s.int32(k+v2+"maximum-queue-depth", s.int32(Prefix+v2+"maximum-queue-depth", 2))
 	q.AutoRemove = s.flag(k+v2+"queue-auto-removal.enable", true)
 	q.MaxChildren = s.int32(k+v2+"max-queues", 1000)
+	s.tellTemplates(q)
 	if q.Kind != Managed {
 		return
 	}
 	q.MaxChildren = s.int32(k+"auto-create-child-queue.max-queues", 1000)
 	q.FailOnExceeding = s.flag(k+"auto-create-child-queue.fail-on-exceeding-parent-capacity", false)
 	q.templateSettings = map[string]Property{}
-	prefix := k + "leaf-queue-template."
+	prefix := k + legacyTemplate
 	for _, rest := range s.under(prefix) {
 		q.templateSettings[rest] = s.values[prefix+rest]
 	}
 	if _, ok := s.text(prefix + "capacity"); !ok {
 		s.fail(prefix+"capacity", "must be set for a parent of automatically created leaves")
 	}
+}
+
+const legacyTemplate = "leaf-queue-template."
+
+// tellTemplates notes the templates of a queue for those who ask.
+func (s *settings) tellTemplates(q *Queue) {
+	var found queue.Templates
+	prefix := key(q.Path) + legacyTemplate
+	for _, rest := range s.under(prefix) {
+		found.LegacyLeaves = append(found.LegacyLeaves, queue.Property{Name: rest, Value: s.values[prefix+rest].Value})
+	}
+	if q.Kind != Leaf {
+		t := s.templates(q)
+		found.Created, found.Leaves, found.Parents = byName(t.created), byName(t.leaves), byName(t.parents)
+	}
+	if len(found.LegacyLeaves)+len(found.Created)+len(found.Leaves)+len(found.Parents) > 0 {
+		q.Templates = &found
+	}
+}
+
+// byName is a template by name.
+func byName(of map[string]Property) (out []queue.Property) {
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		out = append(out, queue.Property{Name: name, Value: of[name].Value})
+	}
+	return out
 }
 
 // Dynamic is the configuration of a queue that is created on demand below
@@ -98,20 +125,12 @@ func (c *Capacity) template(s *settings, parent *Queue, path string, kind Kind) 
 		}
 		own = map[string]bool{}
 	}
-	general, special := map[string]Property{}, map[string]Property{}
-	for _, pattern := range wildcards(parent.Path, int(parent.MaxDepth)) {
-		prefix := key(pattern) + "auto-queue-creation-v2."
-		typed := map[Kind]string{Leaf: "leaf-template.", Parent: "parent-template."}[kind]
-		for _, rest := range c.settings.under(prefix) {
-			p := c.settings.values[prefix+rest]
-			if r, ok := strings.CutPrefix(rest, typed); ok {
-				keepFirst(special, r, p)
-			} else if r, ok := strings.CutPrefix(rest, "template."); ok {
-				keepFirst(general, r, p)
-			}
-		}
+	t := c.settings.templates(parent)
+	special := t.parents
+	if kind == Leaf {
+		special = t.leaves
 	}
-	for rest, p := range general { //tidy:unordered each sets a property of its own
+	for rest, p := range t.created { //tidy:unordered each sets a property of its own
 		if _, ok := special[rest]; !ok {
 			put(rest, p)
 		}
@@ -119,6 +138,27 @@ func (c *Capacity) template(s *settings, parent *Queue, path string, kind Kind) 
 	for rest, p := range special { //tidy:unordered each sets a property of its own
 		put(rest, p)
 	}
+}
+
+// templates of a flexible queue: for all queues that are created below it, for leaves and for parents.
+type templates struct{ created, leaves, parents map[string]Property }
+
+func (s *settings) templates(q *Queue) templates {
+	t := templates{map[string]Property{}, map[string]Property{}, map[string]Property{}}
+	for _, pattern := range wildcards(q.Path, int(q.MaxDepth)) {
+		prefix := key(pattern) + "auto-queue-creation-v2."
+		for _, rest := range s.under(prefix) {
+			p := s.values[prefix+rest]
+			if r, ok := strings.CutPrefix(rest, "template."); ok {
+				keepFirst(t.created, r, p)
+			} else if r, ok := strings.CutPrefix(rest, "leaf-template."); ok {
+				keepFirst(t.leaves, r, p)
+			} else if r, ok := strings.CutPrefix(rest, "parent-template."); ok {
+				keepFirst(t.parents, r, p)
+			}
+		}
+	}
+	return t
 }
 
 func keepFirst(m map[string]Property, k string, p Property) {

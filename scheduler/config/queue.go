@@ -99,6 +99,7 @@ type Queue struct {
 	Template         *Amount // managed: of a leaf in the default partition
 	TemplateByLabel  map[string]Amount
 	templateSettings map[string]Property
+	Templates        *queue.Templates // all that are configured, whether queues may be created or not; nil: none
 
 	Plan     Plan   // of a reservable queue
 	planLeaf *Queue // what the queues below it have, but for their names

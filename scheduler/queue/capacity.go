@@ -18,10 +18,20 @@ type Capacity struct {
 	IntraQueuePreemptionDisabled      bool
 	CreatesQueues                     bool // flexible dynamic queues allowed below
 	CreatesLegacyLeaves               bool
-	Plan                              bool    // its queues are reservations, and one for applications without
-	HidesQueues                       bool    // a plan whose queues are not to be shown
-	ConfiguredMaxAM                   float32 // MaxAMShare as configured; a plan's queues have another one
+	Templates                         *Templates // nil: none
+	Plan                              bool       // its queues are reservations, and one for applications without
+	HidesQueues                       bool       // a plan whose queues are not to be shown
+	ConfiguredMaxAM                   float32    // MaxAMShare as configured; a plan's queues have another one
 }
+
+// Templates are the properties that queues get which are created below a queue, each by its name below the new queue.
+type Templates struct {
+	Created, Leaves, Parents []Property // of flexible queues: for all, for leaves alone, for parents alone
+	LegacyLeaves             []Property // of a managed parent's leaves
+}
+
+// Property is a setting by its name below a queue.
+type Property struct{ Name, Value string }
 
 // In is the queue's share of a partition, "" for the default one.
 func (c *Capacity) In(label string) CapacityShare {

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -189,7 +190,20 @@ func (w *queueWriter) usage(o *tree.Object, q *queue.Info) {
 		Add("queuePriority", q.Capacity.Priority).
 		Add("orderingPolicyInfo", q.Capacity.OrderingPolicy).
 		Add("autoCreateChildQueueEnabled", q.Capacity.CreatesLegacyLeaves).
-		Add("leafQueueTemplate", tree.New())
+		Add("leafQueueTemplate", properties("leaf-queue-template.", cmp.Or(q.Capacity.Templates, &queue.Templates{}).LegacyLeaves))
+}
+
+// properties are settings of a template.
+func properties(prefix string, of []queue.Property) *tree.Object {
+	names := make([]string, len(of))
+	for i := range of {
+		names[i] = of[i].Name
+	}
+	var items tree.List
+	for _, i := range hashOrder(names) {
+		items = append(items, tree.New().Add("name", prefix+of[i].Name).Add("value", of[i].Value))
+	}
+	return tree.New().AddIf(len(items) > 0, "property", items)
 }
 
 // managed tells whether the queue is below a managed parent, which has no others than those that it created.
@@ -216,14 +230,15 @@ func (w *queueWriter) kind(o *tree.Object, q *queue.Info) {
 	case q.Capacity.CreatesQueues:
 		creates = "flexible"
 	}
+	t := cmp.Or(q.Capacity.Templates, &queue.Templates{})
 	o.Add("mode", q.Capacity.Mode).
 		Add("queueType", kind).
 		Add("creationMethod", creation).
 		Add("autoCreationEligibility", creates).
 		AddIf(q.DefaultLabel != "", "defaultNodeLabelExpression", q.DefaultLabel).
-		Add("autoQueueTemplateProperties", tree.New()).
-		Add("autoQueueParentTemplateProperties", tree.New()).
-		Add("autoQueueLeafTemplateProperties", tree.New())
+		Add("autoQueueTemplateProperties", properties("", t.Created)).
+		Add("autoQueueParentTemplateProperties", properties("", t.Parents)).
+		Add("autoQueueLeafTemplateProperties", properties("", t.Leaves))
 }
 
 func (w *queueWriter) limits(o *tree.Object, q *queue.Info) {

@@ -45,22 +45,34 @@ func drawAmounts(m *tree.Members, types yarn.ResourceTypes, order []int, r *yarn
 	m.Each("entry", len(order), func(i int, m *tree.Members) { m.Text("key", types[order[i]].Name).Int("value", r[order[i]]) })
 }
 
-// hashed is the order of the types' names in a Java HashMap with 16 buckets: by the low
-// four bits of the folded hash.
+// hashed is the order of the types' names in a Java HashMap.
 //
 // compat: maps and capacity vectors are written in this order.
 func hashed(types yarn.ResourceTypes) []int {
+	names := make([]string, len(types))
+	for i := range types {
+		names[i] = types[i].Name
+	}
+	return hashOrder(names)
+}
+
+// hashOrder is the order of names in a Java HashMap that has them alone: by the low bits of the folded hash, four at least.
+func hashOrder(names []string) []int {
+	buckets := uint32(16)
+	for int(buckets)*3/4 < len(names) {
+		buckets *= 2
+	}
 	bucket := func(name string) uint32 {
 		var h uint32
 		for _, unit := range utf16.Encode([]rune(name)) {
 			h = 31*h + uint32(unit)
 		}
-		return (h ^ h>>16) & 15
+		return (h ^ h>>16) & (buckets - 1)
 	}
-	order := make([]int, len(types))
-	for i := range types {
+	order := make([]int, len(names))
+	for i := range names {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(bucket(types[a].Name), bucket(types[b].Name)) })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(bucket(names[a]), bucket(names[b])) })
 	return order
 }

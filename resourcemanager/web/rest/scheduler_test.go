@@ -318,3 +318,25 @@ func TestQueuesCreatedOnDemand(t *testing.T) {
 		t.Errorf("%q instead of %q", all, want)
 	}
 }
+
+// Recorded: the templates of root.flex and of root.one, of which the second creates no queues.
+func TestTemplates(t *testing.T) {
+	flex := &queue.Templates{Created: []queue.Property{{Name: "capacity", Value: "2w"}, {Name: "maximum-capacity", Value: "50"}},
+		Leaves: []queue.Property{{Name: "user-limit-factor", Value: "3"}}, Parents: []queue.Property{{Name: "capacity", Value: "5w"}}}
+	one := &queue.Templates{LegacyLeaves: []queue.Property{{Name: "capacity", Value: "10"}}}
+	s := webtest.New()
+	s.Tree = queue.NewSnapshot([]queue.Info{{Path: "root", Name: "root", Capacity: &queue.Capacity{}, Children: []string{"root.flex", "root.one"}},
+		{Path: "root.flex", Name: "flex", Parent: "root", Capacity: &queue.Capacity{Templates: flex}}, {Path: "root.one", Name: "one", Parent: "root", Leaf: true, Capacity: &queue.Capacity{Templates: one}}})
+	body := get(serve(t, s, &webtest.Controller{}), "/scheduler", "application/xml").Body.String()
+	for _, want := range []string{
+		"<autoQueueTemplateProperties><property><name>maximum-capacity</name><value>50</value></property><property><name>capacity</name><value>2w</value></property></autoQueueTemplateProperties>",
+		"<autoQueueParentTemplateProperties><property><name>capacity</name><value>5w</value></property></autoQueueParentTemplateProperties>",
+		"<autoQueueLeafTemplateProperties><property><name>user-limit-factor</name><value>3</value></property></autoQueueLeafTemplateProperties>",
+		"<leafQueueTemplate><property><name>leaf-queue-template.capacity</name><value>10</value></property></leafQueueTemplate>",
+		"<autoQueueTemplateProperties/>",
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("%s is missing in %s", want, body)
+		}
+	}
+}
