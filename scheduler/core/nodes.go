@@ -61,12 +61,13 @@ func (s *Core) Together(changes func()) {
 // SetNodeTotal changes what a node has; see the facade.
 //
 // compat: a reservation on the node ends, and leaves remember the users of its
-// containers again, because Apache treats the change like one of its partition.
+// containers again, because Apache treats the change like one of its partition. The
+// FairScheduler has no partitions, and its reservations stay.
 func (s *Core) SetNodeTotal(ref NodeRef, total resource) {
-	s.resize(ref, total, s.Books.SetTotal)
+	s.resize(ref, total, s.KeepReserved, s.Books.SetTotal)
 }
 
-func (s *Core) resize(ref NodeRef, total resource, set func(NodeRef, resource)) {
+func (s *Core) resize(ref NodeRef, total resource, keepReserved bool, set func(NodeRef, resource)) {
 	n := s.Books.Node(ref)
 	changed := n.Total != total
 	set(ref, total)
@@ -78,7 +79,7 @@ func (s *Core) resize(ref NodeRef, total resource, set func(NodeRef, resource)) 
 	for _, c := range s.Books.OnNode(ref, math.MaxInt) {
 		s.moveUsage(c, n.Part, n.Part)
 	}
-	if n.Reserved >= 0 {
+	if n.Reserved >= 0 && !keepReserved {
 		s.End(n.Reserved, cluster.NodeGone)
 	}
 	s.nodesChanged()
@@ -121,7 +122,7 @@ func (s *Core) Overcommitted(ref NodeRef) []ContainerRef {
 
 // ShrinkNode changes what a node offers for the time being; see the facade.
 func (s *Core) ShrinkNode(ref NodeRef, total resource) {
-	s.resize(ref, total, s.Books.Shrink)
+	s.resize(ref, total, false, s.Books.Shrink)
 }
 
 // SetNodeAccepting tells whether anything new may be committed on the node.

@@ -227,7 +227,7 @@ func (s *Core) checkUpdate(t *target, u *yarn.ContainerUpdate, most resource) st
 			return updateOutOfRange
 		}
 	}
-	u.Capability = s.Calc.Normalize(u.Capability, s.Min, most, s.Min)
+	u.Capability = s.Calc.Normalize(u.Capability, s.Min, most, s.Step)
 	return ""
 }
 

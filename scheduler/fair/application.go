@@ -289,11 +289,13 @@ func (s *Scheduler) Blacklist(ref cluster.AppRef, add, remove []string) {
 }
 
 // Normalize refuses asks for a type of which the leaf's maximum is zero, and completes the others; see the facade.
+// What every policy refuses is named first.
 func (s *Scheduler) Normalize(ref cluster.AppRef, asks []yarn.Ask) yarn.Reason {
-	if why := s.possible(s.app(ref).queue, asks); !why.OK() {
+	impossible := s.possible(s.app(ref).queue, asks) // as they were asked for, not as they are rounded
+	if why := s.Core.Normalize(ref, asks); !why.OK() {
 		return why
 	}
-	return s.Core.Normalize(ref, asks)
+	return impossible
 }
 
 // possible tells whether the leaf's maximum is above zero for each type that is asked for.

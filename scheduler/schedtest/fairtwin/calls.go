@@ -22,15 +22,12 @@ func (w *World) RemoveNode(n *Node) {
 	w.noteFree()
 }
 
-// Resize changes what the node has. A reservation there ends.
+// Resize changes what the node has. A reservation there stays.
 func (w *World) Resize(n *Node, total yarn.Resource) {
 	if n.Total == total {
 		return
 	}
 	n.Total = total
-	if c := w.ReservationOn(n); c != nil {
-		w.drop(c)
-	}
 	w.steady()
 	w.noteFree()
 }
