@@ -99,7 +99,7 @@ func (t *term) openConfDirectory(ctx context.Context) (confstore.Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("yarn.scheduler.configuration.fs.path: %w", err)
 	}
-	systems, err := filesystem.New(filesystem.Config{Default: t.site.Get("fs.defaultFS"), Property: t.site.Get, Site: t.site.HDFSSite()})
+	systems, err := t.fileSystems(t.site)
 	if err != nil {
 		return nil, err
 	}
