@@ -161,7 +161,7 @@ func (v *service) interrupted(cause error, failed []error, attempts int, start t
 	if attempts == 0 {
 		return cause
 	}
-	return fmt.Errorf("%w, while %s", cause, v.unserved(failed, attempts, start))
+	return fmt.Errorf("%w, while %s", cause, v.unserved(failed, attempts, start).Error())
 }
 
 // noNamenode is a text that wraps an error which it already holds.
