@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -22,6 +24,9 @@ const (
 	statusDead    Exit = 1 // a pid file without its process
 	statusStopped Exit = 3
 )
+
+// defaultStopTimeout is how many seconds a daemon has to end.
+const defaultStopTimeout = 5
 
 // logFileVariable tells a daemon in the background where to log.
 const logFileVariable = "HEDDLE_DAEMON_LOG"
@@ -88,7 +93,10 @@ func (c *call) files() files {
 	return files{filepath.Join(c.Getenv("HADOOP_PID_DIR"), name+".pid"), logs + ".out", logs + ".log"}
 }
 
-// readPID returns the process that a pid file names, or 0 if there is no file.
+// errNoPID is a pid file that names no process.
+var errNoPID = errors.New("not a process id")
+
+// readPID returns the process that a pid file names, or 0 if the file is empty or not there.
 func readPID(path string) (int, error) {
 	raw, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -97,9 +105,13 @@ func readPID(path string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(raw)))
+	text := strings.TrimSpace(string(raw))
+	if text == "" {
+		return 0, nil
+	}
+	pid, err := strconv.Atoi(text)
 	if err != nil || pid <= 1 {
-		return 0, fmt.Errorf("pid file %s holds %.20q, not a process id: remove it", path, raw)
+		return 0, fmt.Errorf("pid file %s holds %.20q, %w", path, raw, errNoPID)
 	}
 	return pid, nil
 }
@@ -117,15 +129,33 @@ func alive(pid int) bool {
 	return !strings.HasPrefix(after, "Z")
 }
 
+// runs tells whether a process exists and is this daemon, of ours or of Apache's, whose pid files have the same names: the number of a daemon
+// that has ended may be another program's by now. A process whose command line cannot be read counts as the daemon.
+func (c *call) runs(pid int) bool {
+	if pid == 0 || !alive(pid) {
+		return false
+	}
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	if err != nil {
+		return true
+	}
+	words := strings.Split(string(raw), "\x00")
+	return slices.Contains(words, c.command.name) || slices.Contains(words, "-Dproc_"+c.command.name)
+}
+
 func (c *call) statusOf() Exit {
-	pid, err := readPID(c.files().pid)
-	switch {
-	case err != nil:
-		return statusDead
-	case pid == 0:
-		return statusStopped
-	case alive(pid):
+	path := c.files().pid
+	pid, err := readPID(path)
+	if err != nil {
+		fmt.Fprintf(c.Stderr, "WARNING: %v\n", err)
+	}
+	if c.runs(pid) {
+		fmt.Fprintf(c.Stdout, "%s is running as process %d.\n", c.command.name, pid)
 		return statusRunning
+	}
+	fmt.Fprintf(c.Stdout, "%s is stopped.\n", c.command.name)
+	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
+		return statusStopped
 	}
 	return statusDead
 }
@@ -135,10 +165,12 @@ func (c *call) statusOf() Exit {
 func (c *call) startDaemon(args []string) error {
 	f := c.files()
 	pid, err := readPID(f.pid)
-	if err != nil {
+	if errors.Is(err, errNoPID) {
+		fmt.Fprintf(c.Stderr, "WARNING: %v; it is written anew\n", err)
+	} else if err != nil {
 		return err
 	}
-	if pid != 0 && alive(pid) {
+	if c.runs(pid) {
 		fmt.Fprintf(c.Stderr, "%s is running as process %d.  Stop it first and ensure %s file is empty before retry.\n", c.command.name, pid, f.pid)
 		return Exit(1)
 	}
@@ -164,15 +196,18 @@ func (c *call) startDaemon(args []string) error {
 }
 
 func (c *call) background(f files, args []string) (*exec.Cmd, *os.File, error) {
-	for _, dir := range []string{filepath.Dir(f.pid), filepath.Dir(f.out)} {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return nil, nil, err
+	for _, d := range []struct{ dir, variable string }{{filepath.Dir(f.pid), "HADOOP_PID_DIR"}, {filepath.Dir(f.out), "HADOOP_LOG_DIR"}} {
+		if _, err := os.Stat(d.dir); errors.Is(err, os.ErrNotExist) {
+			fmt.Fprintf(c.Stderr, "WARNING: %s does not exist. Creating.\n", d.dir)
+		}
+		if err := os.MkdirAll(d.dir, 0o755); err != nil {
+			return nil, nil, fmt.Errorf("%s cannot be made (%s): %w", d.dir, d.variable, err)
 		}
 	}
 	rotate(f.out)
 	out, err := os.OpenFile(f.out, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("the daemon's output has no file (HADOOP_LOG_DIR): %w", err)
 	}
 	var words []string
 	if c.global.config != "" {
@@ -206,12 +241,15 @@ func (c *call) survives(cmd *exec.Cmd, f files) error {
 
 // renice applies HADOOP_NICENESS.
 func (c *call) renice(pid int) {
-	n, err := strconv.Atoi(c.Getenv("HADOOP_NICENESS"))
-	if err != nil || n == 0 {
-		return
+	set := cmp.Or(c.Getenv("HADOOP_NICENESS"), "0")
+	n, err := strconv.Atoi(set)
+	if err != nil {
+		err = errors.New("not a whole number")
+	} else if n != 0 {
+		err = syscall.Setpriority(syscall.PRIO_PROCESS, pid, n)
 	}
-	if err := syscall.Setpriority(syscall.PRIO_PROCESS, pid, n); err != nil {
-		fmt.Fprintf(c.Stderr, "WARNING: HADOOP_NICENESS=%d cannot be applied: %v\n", n, err)
+	if err != nil {
+		fmt.Fprintf(c.Stderr, "WARNING: HADOOP_NICENESS=%s cannot be applied: %v\n", set, err)
 	}
 }
 
@@ -231,14 +269,16 @@ func rotate(path string) {
 func (c *call) stopDaemon() error {
 	f := c.files()
 	pid, err := readPID(f.pid)
+	if errors.Is(err, errNoPID) {
+		return fmt.Errorf("%w: remove it, and stop the daemon by hand if it runs", err)
+	}
 	if err != nil || pid == 0 {
 		return err // compat: nothing to stop is no failure
 	}
-	seconds := 5
-	if n, err := strconv.Atoi(c.Getenv("HADOOP_STOP_TIMEOUT")); err == nil && n >= 0 {
-		seconds = n
-	}
-	if alive(pid) {
+	seconds := c.stopTimeout()
+	if alive(pid) && !c.runs(pid) {
+		fmt.Fprintf(c.Stderr, "WARNING: process %d, which %s names, is no %s: it is left alone, and the file removed\n", pid, f.pid, c.command.name)
+	} else if alive(pid) {
 		if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
 			return fmt.Errorf("stopping process %d: %w", pid, err)
 		}
@@ -256,6 +296,17 @@ func (c *call) stopDaemon() error {
 		return nil
 	}
 	return os.Remove(f.pid)
+}
+
+// stopTimeout is HADOOP_STOP_TIMEOUT in whole seconds.
+func (c *call) stopTimeout() int {
+	set := c.Getenv("HADOOP_STOP_TIMEOUT")
+	n, err := strconv.ParseFloat(set, 64)
+	if err != nil || n < 0 || n > math.MaxInt32 || math.IsNaN(n) {
+		fmt.Fprintf(c.Stderr, "WARNING: HADOOP_STOP_TIMEOUT=%s is no number of seconds: %d are taken\n", set, defaultStopTimeout)
+		return defaultStopTimeout
+	}
+	return int(math.RoundToEven(n))
 }
 
 // gone waits for a process to end.

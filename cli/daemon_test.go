@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strconv"
@@ -73,7 +74,7 @@ func TestDaemonStartStatusStop(t *testing.T) {
 	daemon := func(action string) result {
 		return w.run("--config", conf, "--loglevel", "WARN", "--daemon", action, "resourcemanager", "-D", "a=b")
 	}
-	if got := daemon("status"); got.code != 3 {
+	if got := daemon("status"); got != (result{"resourcemanager is stopped.\n", "", 3}) {
 		t.Fatalf("status before start: %+v", got)
 	}
 	if got := daemon("stop"); got.code != 0 {
@@ -84,7 +85,7 @@ func TestDaemonStartStatusStop(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer syscall.Close(lock)
-	if got := daemon("start"); got != (result{"", "", 0}) {
+	if got := daemon("start"); got != (result{"", "WARNING: " + dir + "/pids does not exist. Creating.\nWARNING: " + dir + "/logs does not exist. Creating.\n", 0}) {
 		t.Fatalf("start: %+v", got)
 	}
 	pidFile := filepath.Join(dir, "pids", "hadoop-ops-resourcemanager.pid")
@@ -108,7 +109,7 @@ func TestDaemonStartStatusStop(t *testing.T) {
 			t.Errorf("the daemon has a descriptor of who started it: %s", to)
 		}
 	}
-	if got := daemon("status"); got.code != 0 {
+	if got := daemon("status"); got != (result{"resourcemanager is running as process " + strconv.Itoa(pid) + ".\n", "", 0}) {
 		t.Errorf("status: %+v", got)
 	}
 	if got := daemon("start"); got.code != 1 || !strings.Contains(got.err, "resourcemanager is running as process "+strconv.Itoa(pid)+".  Stop it first") {
@@ -146,24 +147,117 @@ func TestDaemonThatEndsAtOnce(t *testing.T) {
 	}
 }
 
-func TestStatusOfADeadDaemon(t *testing.T) {
+// What a pid file says is not believed: the daemon may have died, and its number may be another process's by now.
+func TestPIDFilesOfDeadDaemons(t *testing.T) {
+	w, dir := background(t, "wait", "HADOOP_STOP_TIMEOUT=20")
+	pids := filepath.Join(dir, "pids")
+	if err := errors.Join(os.MkdirAll(pids, 0o755), os.Mkdir(filepath.Join(dir, "logs"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(pids, "hadoop-ops-resourcemanager.pid")
+	daemon := func(action string) result { return w.run("--config", dir, "--daemon", action, "resourcemanager") }
+	self := strconv.Itoa(os.Getpid())
+	const noPID = "not a process id"
+	for _, x := range []struct {
+		content             string
+		status, start, stop string // what they say on standard error; stop is for the content, not for what start makes of it
+		stopCode            int
+		kept                bool // by stop
+	}{
+		{"2147483646\n", "", "", "", 0, false},
+		{self + "\n", "", "", "process " + self + ", which " + file + " names, is no resourcemanager: it is left alone, and the file removed", 0, false},
+		{"", "", "", "", 0, true},
+		{"-1", noPID, noPID, noPID, 1, true},
+		{"1", noPID, noPID, noPID, 1, true},
+		{"x", noPID, noPID, noPID, 1, true},
+	} {
+		write := func() {
+			t.Helper()
+			if err := os.WriteFile(file, []byte(x.content), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		says := func(got, want string) bool {
+			return want == "" && got == "" || want != "" && strings.Contains(got, want)
+		}
+		write()
+		if got := daemon("status"); got.code != 1 || got.out != "resourcemanager is stopped.\n" || !says(got.err, x.status) {
+			t.Errorf("%q: status: %+v", x.content, got)
+		}
+		got := daemon("stop")
+		if _, err := os.Stat(file); got.code != x.stopCode || !says(got.err, x.stop) || (err == nil) != x.kept {
+			t.Errorf("%q: stop: %+v, %v", x.content, got, err)
+		}
+		write()
+		if got := daemon("start"); got.code != 0 || !says(got.err, x.start) {
+			t.Errorf("%q: start: %+v", x.content, got)
+		}
+		if got := daemon("stop"); got != (result{"", "", 0}) {
+			t.Errorf("%q: stop of what was started: %+v", x.content, got)
+		}
+	}
+}
+
+// A daemon of Apache's counts as the daemon that its pid file names, and others do not.
+func TestDaemonOfApaches(t *testing.T) {
 	w, dir := background(t, "wait")
 	pids := filepath.Join(dir, "pids")
 	if err := os.MkdirAll(pids, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(pids, "hadoop-ops-resourcemanager.pid")
-	for _, content := range []string{"2147483646\n", "-1", "1", "x"} {
-		if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
+	w.Daemons.NodeManager = waits
+	java := exec.Command("sh", "-c", "echo; read line", "java", "-Dproc_resourcemanager", "-Xmx1g")
+	in, err := java.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := java.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { in.Close(); java.Wait() }()
+	for daemon, want := range map[string]Exit{"resourcemanager": statusRunning, "nodemanager": statusDead} {
+		file := filepath.Join(pids, "hadoop-ops-"+daemon+".pid")
+		if err := os.WriteFile(file, []byte(strconv.Itoa(java.Process.Pid)), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if got := w.run("--config", dir, "--daemon", "status", "resourcemanager"); got.code != 1 {
-			t.Errorf("%q: %+v", content, got)
+		if got := w.run("--config", dir, "--daemon", "status", daemon); got.code != int(want) {
+			t.Errorf("%s: %+v", daemon, got)
+		}
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
 		}
 	}
-	// A file that names no sensible process is never acted upon.
-	if got := w.run("--config", dir, "--daemon", "stop", "resourcemanager"); got.code != 1 || !strings.Contains(got.err, "not a process id") {
+}
+
+// What the environment says of a daemon's files and process is taken, or named when it cannot be.
+func TestEnvironmentOfADaemon(t *testing.T) {
+	w, dir := background(t, "wait", "USER=bob", "HADOOP_NICENESS=high", "HADOOP_STOP_TIMEOUT=19.6", "HADOOP_RESOURCEMANAGER_OPTS=-Da=b")
+	delete(w.vars, "HADOOP_IDENT_STRING")
+	daemon := func(action string) result { return w.run("--config", dir, "--daemon", action, "resourcemanager") }
+	if got := daemon("start"); got.code != 0 || !strings.Contains(got.err, "HADOOP_NICENESS=high cannot be applied") ||
+		!strings.Contains(got.err, "WARNING: HADOOP_RESOURCEMANAGER_OPTS has been replaced by YARN_RESOURCEMANAGER_OPTS.") {
 		t.Errorf("%+v", got)
+	}
+	pid, err := readPID(filepath.Join(dir, "pids", "hadoop-bob-resourcemanager.pid"))
+	if err != nil || !alive(pid) {
+		t.Error(pid, err)
+	}
+	if got := daemon("stop"); got.code != 0 || strings.Contains(got.err, "HADOOP_STOP_TIMEOUT") || alive(pid) {
+		t.Errorf("%+v", got)
+	}
+	for set, want := range map[string]int{"19.6": 20, "0": 0, "7": 7, "x": defaultStopTimeout, "-1": defaultStopTimeout, "NaN": defaultStopTimeout, "1e99": defaultStopTimeout} {
+		w := newWorld("HADOOP_STOP_TIMEOUT=" + set)
+		if got := (&call{Env: &w.Env}).stopTimeout(); got != want || (w.err.Len() > 0) != (want == defaultStopTimeout) {
+			t.Errorf("%s: %d %s", set, got, w.err.String())
+		}
+	}
+	for _, name := range []string{"HADOOP_PID_DIR", "HADOOP_LOG_DIR"} {
+		was := w.vars[name]
+		w.vars[name] = "/proc/none/x"
+		if got := daemon("start"); got.code != 1 || !strings.Contains(got.err, "/proc/none/x cannot be made ("+name+"): ") {
+			t.Errorf("%+v", got)
+		}
+		w.vars[name] = was
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/heddle-project/heddle/cli/envfile"
@@ -20,7 +21,6 @@ var replaced = []struct{ old, now string }{
 	{"YARN_NICENESS", "HADOOP_NICENESS"}, {"YARN_STOP_TIMEOUT", "HADOOP_STOP_TIMEOUT"}, {"YARN_PID_DIR", "HADOOP_PID_DIR"},
 	{"YARN_ROOT_LOGGER", "HADOOP_ROOT_LOGGER"}, {"YARN_IDENT_STRING", "HADOOP_IDENT_STRING"}, {"YARN_OPTS", "HADOOP_OPTS"},
 	{"YARN_SLAVES", "HADOOP_WORKERS"}, {"YARN_USER_CLASSPATH", "HADOOP_CLASSPATH"}, {"YARN_USER_CLASSPATH_FIRST", "HADOOP_USER_CLASSPATH_FIRST"},
-	{"HADOOP_RESOURCEMANAGER_OPTS", "YARN_RESOURCEMANAGER_OPTS"}, {"HADOOP_NODEMANAGER_OPTS", "YARN_NODEMANAGER_OPTS"},
 }
 
 // ofCommands are the variables that matter to a command that only calls the cluster.
@@ -81,13 +81,22 @@ func (c *call) surround() {
 	for _, r := range replaced {
 		s.renamed(r.old, r.now)
 	}
-	s.find()
-	if alone || c.calls() {
-		return
+	if c.command != nil {
+		s.renamed("HADOOP_"+strings.ToUpper(c.command.name)+"_OPTS", c.variable("OPTS"))
 	}
-	for _, path := range []string{filepath.Join(s.dir, "hadoop-user-functions.sh"), filepath.Join(home, ".hadooprc")} {
-		if _, err := os.Stat(path); err == nil && filepath.IsAbs(path) {
-			fmt.Fprintf(c.Stderr, "WARNING: %s is not read: it has functions and calls of them, which are not run\n", path)
+	s.find()
+	if !alone && !c.calls() {
+		s.warnOfFunctions(home)
+	}
+}
+
+// warnOfFunctions names the files of functions that Hadoop's scripts would have run.
+func (s *surroundings) warnOfFunctions(home string) {
+	paths := []string{filepath.Join(s.dir, "hadoop-user-functions.sh"), filepath.Join(home, ".hadooprc")}
+	profiles, _ := filepath.Glob(filepath.Join(s.dir, "shellprofile.d", "*.sh")) // a directory with a bracket in its name has none
+	for _, path := range append(paths, profiles...) {
+		if _, err := os.Stat(path); err == nil && filepath.IsAbs(path) && filepath.Base(path) != "example.sh" { // Hadoop's own example
+			fmt.Fprintf(s.c.Stderr, "WARNING: %s is not read: it has functions and calls of them, which are not run\n", path)
 		}
 	}
 }
@@ -145,11 +154,11 @@ func (s *surroundings) defaults() {
 			}
 		}
 	}
-	s.Default("HADOOP_IDENT_STRING", s.c.User)
+	s.Default("HADOOP_IDENT_STRING", s.Value("USER"))
 	s.Default("HADOOP_LOG_DIR", filepath.Join(home, "logs"))
 	s.Default("HADOOP_LOGFILE", "hadoop.log")
 	s.Default("HADOOP_PID_DIR", "/tmp")
-	s.Default("HADOOP_STOP_TIMEOUT", "5")
+	s.Default("HADOOP_STOP_TIMEOUT", strconv.Itoa(defaultStopTimeout))
 	s.Default("HADOOP_SSH_PARALLEL", "10")
 	s.Default("HADOOP_LOGLEVEL", "INFO")
 	s.Default("HADOOP_ROOT_LOGGER", s.Value("HADOOP_LOGLEVEL")+",console")

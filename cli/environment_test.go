@@ -40,7 +40,8 @@ ulimit -n 4096
 	defer stop()
 	want := "WARNING: " + conf + "/yarn-env.sh:6: not an assignment of a plain value; it is not run: ulimit -n 4096\n" +
 		"WARNING: YARN_LOG_DIR has been replaced by HADOOP_LOG_DIR. Using value of YARN_LOG_DIR.\n" +
-		"WARNING: YARN_IDENT_STRING has been replaced by HADOOP_IDENT_STRING. Using value of YARN_IDENT_STRING.\n"
+		"WARNING: YARN_IDENT_STRING has been replaced by HADOOP_IDENT_STRING. Using value of YARN_IDENT_STRING.\n" +
+		"WARNING: " + root + "/pids does not exist. Creating.\nWARNING: " + root + "/yarnlogs does not exist. Creating.\n"
 	if got.code != 0 || got.err != want {
 		t.Fatalf("%+v\nwant %s", got, want)
 	}
@@ -93,6 +94,24 @@ func TestWhatADaemonGetsOfItsScripts(t *testing.T) {
 	}
 	if a, _ := s.Env("A"); a != "0" {
 		t.Error(a)
+	}
+}
+
+// Files of functions are named that Hadoop's scripts would have run, but for Hadoop's own example.
+func TestFilesOfFunctions(t *testing.T) {
+	root := install(t, map[string]string{"conf/hadoop-user-functions.sh": "", "conf/shellprofile.d/example.sh": "", "conf/shellprofile.d/site.sh": "", "conf/shellprofile.d/README": "",
+		"home/.hadooprc": ""})
+	w := newWorld("HOME=" + root + "/home")
+	w.Daemons.NodeManager = func(context.Context, Start) error { return nil }
+	want := ""
+	for _, file := range []string{"conf/hadoop-user-functions.sh", "home/.hadooprc", "conf/shellprofile.d/site.sh"} {
+		want += "WARNING: " + root + "/" + file + " is not read: it has functions and calls of them, which are not run\n"
+	}
+	if got := w.run("--config", root+"/conf", "nodemanager"); got != (result{"", want, 0}) {
+		t.Errorf("%+v\nwant %s", got, want)
+	}
+	if got := w.run("--config", root+"/conf", "conf", "-lint"); strings.Contains(got.err, "is not read") {
+		t.Errorf("%+v", got)
 	}
 }
 

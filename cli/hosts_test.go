@@ -99,10 +99,10 @@ func TestDaemonsOfWorkers(t *testing.T) {
 	}
 	pidFile := filepath.Join(root, "pids", "hadoop-there-resourcemanager.pid")
 	defer daemon("stop")
-	if got := daemon("status"); got.code != 1 || !strings.Contains(got.err, "1 of 1 hosts failed: n1 (exit status 3)") {
+	if got := daemon("status"); got.code != 1 || got.out != "n1: resourcemanager is stopped.\n" || !strings.Contains(got.err, "1 of 1 hosts failed: n1 (exit status 3)") {
 		t.Errorf("%+v", got)
 	}
-	if got := daemon("start"); got != (result{"", "", 0}) {
+	if got := daemon("start"); got != (result{"n1: WARNING: " + root + "/pids does not exist. Creating.\nn1: WARNING: " + root + "/logs does not exist. Creating.\n", "", 0}) {
 		t.Fatalf("%+v", got)
 	}
 	pid, err := readPID(pidFile)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,6 +15,10 @@ const (
 	classRunJar    = "org.apache.hadoop.util.RunJar"
 	classClassPath = "org.apache.hadoop.util.Classpath"
 )
+
+// opened are the packages of Java 17 that Hadoop and its libraries look into.
+var opened = []string{"java.io", "java.lang", "java.lang.reflect", "java.math", "java.net", "java.text", "java.util", "java.util.concurrent", "java.util.zip",
+	"sun.security.util", "sun.security.x509"}
 
 // java does what needs Java and the jars of a Hadoop: jar, classpath, and classes by their names.
 func (c *call) java(name string, args []string) int {
@@ -84,7 +89,7 @@ func (c *call) javaOptions() []string {
 	property("yarn.log.dir", logs)
 	property("yarn.log.file", c.Getenv("HADOOP_LOGFILE"))
 	property("yarn.home.dir", home)
-	property("yarn.root.logger", c.Getenv("HADOOP_ROOT_LOGGER"))
+	property("yarn.root.logger", cmp.Or(c.Getenv("YARN_ROOT_LOGGER"), "INFO,console"))
 	if native := jvm.Native(c.Getenv); native != "" {
 		property("java.library.path", native)
 	}
@@ -103,6 +108,10 @@ func (c *call) javaOptions() []string {
 	property("hadoop.root.logger", c.Getenv("HADOOP_ROOT_LOGGER"))
 	property("hadoop.policy.file", c.Getenv("HADOOP_POLICYFILE"))
 	property("hadoop.security.logger", c.Getenv("HADOOP_SECURITY_LOGGER"))
+	add("IgnoreUnrecognizedVMOptions", "-XX:+IgnoreUnrecognizedVMOptions") // Java 8 knows no modules
+	for _, name := range opened {
+		words = append(words, "--add-opens=java.base/"+name+"=ALL-UNNAMED")
+	}
 	return words
 }
 

@@ -47,9 +47,13 @@ func TestJava(t *testing.T) {
 	}
 	got := w.run("--loglevel", "WARN", "jar", "x.jar", "-a", "b c")
 	want := []string{root + "/jdk/bin/java", "-Dproc_jar", "-Dhadoop.process.name=org.apache.hadoop.util.RunJar", "-Djava.net.preferIPv4Stack=true", "-Dclient=1",
-		"-Dhadoop.log.file=jar.log", "-Dyarn.log.dir=" + hadoop + "/logs", "-Dyarn.log.file=hadoop.log", "-Dyarn.home.dir=" + hadoop, "-Dyarn.root.logger=WARN,console",
+		"-Dhadoop.log.file=jar.log", "-Dyarn.log.dir=" + hadoop + "/logs", "-Dyarn.log.file=hadoop.log", "-Dyarn.home.dir=" + hadoop, "-Dyarn.root.logger=INFO,console",
 		"-Djava.library.path=" + hadoop + "/lib/native", "-Xmx512m", "-Dhadoop.log.dir=" + hadoop + "/logs", "-Dhadoop.home.dir=" + hadoop, "-Dhadoop.id.str=alice",
-		"-Dhadoop.root.logger=WARN,console", "-Dhadoop.policy.file=hadoop-policy.xml", "-Dhadoop.security.logger=INFO,NullAppender", "org.apache.hadoop.util.RunJar", "x.jar", "-a", "b c"}
+		"-Dhadoop.root.logger=WARN,console", "-Dhadoop.policy.file=hadoop-policy.xml", "-Dhadoop.security.logger=INFO,NullAppender", "-XX:+IgnoreUnrecognizedVMOptions"}
+	for _, name := range strings.Fields("java.io java.lang java.lang.reflect java.math java.net java.text java.util java.util.concurrent java.util.zip sun.security.util sun.security.x509") {
+		want = append(want, "--add-opens=java.base/"+name+"=ALL-UNNAMED")
+	}
+	want = append(want, "org.apache.hadoop.util.RunJar", "x.jar", "-a", "b c")
 	if !slices.Equal(argv, want) || got.code != 1 || !strings.Contains(got.err, "permission denied") {
 		t.Errorf("%q\nwant %q\n%+v", argv, want, got)
 	}

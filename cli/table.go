@@ -55,6 +55,7 @@ func unbuilt() []*command {
 		{"nodeattributes", groupAdmin, "list and change node attributes"},
 		{"scmadmin", groupAdmin, "administer the shared cache"},
 		{"routeradmin", groupAdmin, "administer a federation router"},
+		{"gpgadmin", groupAdmin, "administer the federation policy generator"},
 		{"proxyserver", groupDaemon, "run the web proxy on its own"},
 		{"registrydns", groupDaemon, "run the registry's name server"},
 		{"router", groupDaemon, "run a federation router"},
@@ -62,6 +63,7 @@ func unbuilt() []*command {
 		{"sharedcachemanager", groupDaemon, "run the shared cache"},
 		{"timelinereader", groupDaemon, "run the timeline reader"},
 		{"timelineserver", groupDaemon, "run the timeline server"},
+		{"historyserver", groupDaemon, "run the timeline server, by its older name"},
 	} {
 		out = append(out, &command{name: k.name, group: k.group, summary: k.summary, kind: missing, why: instead[k.name], raw: true})
 	}

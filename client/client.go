@@ -31,7 +31,8 @@ type Token = ipc.Token
 // Options of a client. The zero value is usable.
 type Options struct {
 	// Retrying, when set, is told at the first failure to reach an address
-	// and at every tenth after it. It must not block.
+	// and at every tenth after it, and when all ResourceManagers have answered
+	// that they do not serve. It must not block.
 	Retrying func(Retry)
 	// Token, when set, is used for the user protocol in place of the name.
 	Token *Token
@@ -46,9 +47,13 @@ type Retry struct {
 	Target Target
 	Tries  int // failures in a row, from 1
 	Err    error
+	Nobody bool // it was reached and does not serve, and neither does another one
 }
 
 func (r Retry) String() string {
+	if r.Nobody {
+		return fmt.Sprintf("no ResourceManager serves: the one at %s (%s) answers %v", r.Target.Address, r.Target.Property, r.Err)
+	}
 	return fmt.Sprintf("cannot reach the ResourceManager at %s (%s), try %d: %v", r.Target.Address, r.Target.Property, r.Tries, r.Err)
 }
 
@@ -76,6 +81,7 @@ func New(props *conf.Properties, user string, o Options) (*Client, error) {
 		}
 		return nil
 	}}, o)
+	s.Policy.Retried = c.warn.retried
 	if c.users, err = ipc.NewGroup(c.rpc, addresses(s.User), s.Policy); err == nil {
 		c.admins, err = ipc.NewGroup(c.rpc, addresses(s.Admin), s.Policy)
 	}

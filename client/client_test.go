@@ -213,6 +213,30 @@ func TestFailoverFindsTheActiveOne(t *testing.T) {
 	}
 }
 
+// A wait while all ResourceManagers are standbys is told, but not that one of them is.
+func TestNobodyIsActive(t *testing.T) {
+	var addresses []string
+	for range 2 {
+		addresses = append(addresses, clienttest.Start(t, map[string]clienttest.Method{"getClusterMetrics": clienttest.Refuse(ClassStandby, "not me")}).Address)
+	}
+	var told []Retry
+	c, err := New(clienttest.Properties(t, "yarn.resourcemanager.ha.enabled=true", "yarn.resourcemanager.ha.rm-ids=rm1,rm2", "yarn.resourcemanager.hostname.rm1=h1",
+		"yarn.resourcemanager.hostname.rm2=h2", "yarn.resourcemanager.address.rm1="+addresses[0], "yarn.resourcemanager.address.rm2="+addresses[1],
+		"yarn.client.failover-max-attempts=23", "yarn.client.failover-sleep-base-ms=1", "yarn.client.failover-sleep-max-ms=1"), "alice",
+		Options{Retrying: func(r Retry) { told = append(told, r) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Metrics(t.Context()); err == nil || !strings.Contains(err.Error(), "not me") {
+		t.Error(err)
+	}
+	if len(told) != 2 || told[0].Tries != 2 || told[1].Tries != 22 ||
+		told[0].String() != "no ResourceManager serves: the one at "+addresses[1]+" (yarn.resourcemanager.address.rm2) answers org.apache.hadoop.ipc.StandbyException: not me" {
+		t.Errorf("told %v", told)
+	}
+}
+
 func TestConfigurationErrorsNameEveryProperty(t *testing.T) {
 	for _, x := range []struct{ set, want string }{
 		{"yarn.resourcemanager.address=a b", "yarn.resourcemanager.address"},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"sync"
 	"time"
 
 	"github.com/heddle-project/heddle/internal/webgate"
@@ -176,7 +177,7 @@ func (d *Daemon) prepareReporter(label func() string) error {
 	for _, x := range t.Targets {
 		addresses = append(addresses, x.Address.String())
 	}
-	group, err := ipc.NewGroup(d.rpc, addresses, ipc.Policy{Attempts: t.Attempts, Base: t.Base, Most: t.Most})
+	group, err := ipc.NewGroup(d.rpc, addresses, ipc.Policy{Attempts: t.Attempts, Base: t.Base, Most: t.Most, Retried: d.unanswered(len(addresses))})
 	if err != nil {
 		return fmt.Errorf("cannot reach a ResourceManager (%s): %w", t.Targets[0].Property, err)
 	}
@@ -186,6 +187,23 @@ func (d *Daemon) prepareReporter(label func() string) error {
 		Logs: d.logs.reports, KeepLogs: d.settings.Logs.KeepStates, MinimumVersion: t.MinimumVersion, Resized: d.resized,
 		QueueLength: d.queueLength(), Registered: func() { d.accepted.Store(true) }, Label: label, LabelResync: d.settings.Label.Resync, Log: d.Log})
 	return nil
+}
+
+// unansweredEvery is how often a NodeManager says that no ResourceManager takes its reports.
+const unansweredEvery = time.Minute
+
+// unanswered says that no ResourceManager takes a report: when each has been asked, and then from time to time.
+func (d *Daemon) unanswered(addresses int) func(address string, attempt int, err error) {
+	var mu sync.Mutex
+	var last time.Time
+	return func(address string, attempt int, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if now := time.Now(); attempt == addresses || attempt > addresses && now.Sub(last) >= unansweredEvery {
+			last = now
+			d.Log.Warn("no ResourceManager takes the node's reports; it goes on, and so do its containers", "asked", attempt, "last", address, "error", err)
+		}
+	}
 }
 
 // resized is called when the ResourceManager has changed what the node offers.

@@ -193,7 +193,7 @@ func (t *term) withAllocations(where setup.AllocationFile, use func(stamp int64,
 	if err != nil {
 		return err
 	}
-	systems, err := filesystem.New(filesystem.Config{Default: t.site.Get("fs.defaultFS"), Property: t.site.Get, Site: t.site.HDFSSite()})
+	systems, err := t.fileSystems(t.site)
 	if err != nil {
 		return err
 	}

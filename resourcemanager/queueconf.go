@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"maps"
 	"path/filepath"
 	"regexp"
@@ -99,7 +100,7 @@ func (t *term) openConfDirectory(ctx context.Context) (confstore.Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("yarn.scheduler.configuration.fs.path: %w", err)
 	}
-	systems, err := filesystem.New(filesystem.Config{Default: t.site.Get("fs.defaultFS"), Property: t.site.Get, Site: t.site.HDFSSite()})
+	systems, err := t.fileSystems(t.site)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +132,7 @@ func (t *term) openConfNodes(ctx context.Context) (confstore.Store, error) {
 		return nil, fmt.Errorf("hadoop.zk.auth: %w", err)
 	}
 	conn, err := t.openZooKeeper(zookeeper.Options{Address: z.Address, Session: z.Session, Auth: auth, MaxRequest: z.MaxRequest,
-		Log: func(text string) { t.Log.Info(text, "logger", "zookeeper") }})
+		Log: seldom(t.Log)})
 	if err != nil {
 		return nil, err
 	}
@@ -493,5 +494,20 @@ func (t *term) noteRefresh(user string) {
 	}
 	if err != nil {
 		t.Log.Warn("the queues were refreshed, and the history of their configuration does not have it", "error", err)
+	}
+}
+
+// seldom logs what a connection to ZooKeeper says at INFO, but within a minute of that at DEBUG: while a server is down it says so every second.
+func seldom(log *slog.Logger) func(text string) {
+	var mu sync.Mutex
+	var next time.Time
+	return func(text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		level := slog.LevelDebug
+		if now := time.Now(); !now.Before(next) {
+			level, next = slog.LevelInfo, now.Add(time.Minute)
+		}
+		log.Log(context.Background(), level, text, "logger", "zookeeper")
 	}
 }

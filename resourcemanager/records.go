@@ -58,7 +58,7 @@ func (p *process) records(site *conf.Properties, settings *conf.ResourceManager,
 		if r.files.URL, err = filesystem.ParseURL(set.Directory); err != nil {
 			return r, fmt.Errorf("%s: %w", r.property, err)
 		}
-		r.files.Systems, err = filesystem.New(filesystem.Config{Default: site.Get("fs.defaultFS"), Property: site.Get, Site: site.HDFSSite()})
+		r.files.Systems, err = p.fileSystems(site)
 	case storeZooKeeper:
 		r.where = "ZooKeeper " + settings.ZooKeeper.Address + " " + set.Parent
 		r.zookeeper, err = p.zooKeeperRecords(settings, o)

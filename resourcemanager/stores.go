@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/heddle-project/heddle/conf"
 	"github.com/heddle-project/heddle/internal/filesystem"
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/state"
@@ -122,6 +123,12 @@ func (t *term) openLabels(ctx context.Context) (store.Store, error) {
 	return labelfiles.Open(ctx, o)
 }
 
+// fileSystems are those that the configuration leads to. Who waits for HDFS says so.
+func (p *process) fileSystems(site *conf.Properties) (*filesystem.Systems, error) {
+	return filesystem.New(filesystem.Config{Default: site.Get("fs.defaultFS"), Property: site.Get, Site: site.HDFSSite(),
+		Waiting: func(text string) { p.Log.Warn("HDFS is waited for", "why", text) }})
+}
+
 // labelOptions say where labels are kept.
 func (p *process) labelOptions() (labelfiles.Options, error) {
 	l := &p.settings.Labels
@@ -133,7 +140,7 @@ func (p *process) labelOptions() (labelfiles.Options, error) {
 	if err != nil {
 		return labelfiles.Options{}, err
 	}
-	systems, err := filesystem.New(filesystem.Config{Default: p.site.Get("fs.defaultFS"), Property: p.site.Get, Site: p.site.HDFSSite()})
+	systems, err := p.fileSystems(p.site)
 	if err != nil {
 		return labelfiles.Options{}, err
 	}

@@ -90,12 +90,12 @@ const (
 
 // ask makes a call until a NameNode answers or the cluster's bounds on tries are reached. Without a call it connects.
 func (v *service) ask(call []byte) ([]byte, error) {
-	start, failovers, retries := time.Now(), 0, 0
+	start, failovers, retries, told := time.Now(), 0, 0, false
 	failed := make([]error, len(v.c.nodes))
 	for {
 		answer, next, err := v.attempt(call)
 		if cause := context.Cause(v.s.ctx); cause != nil {
-			return nil, cause
+			return nil, v.interrupted(cause, failed, failovers+retries, start)
 		}
 		if next == settled {
 			return answer, err
@@ -118,11 +118,15 @@ func (v *service) ask(call []byte) ([]byte, error) {
 			retries++
 		}
 		if enough {
-			return nil, v.unserved(failed, failovers+retries, time.Since(start))
+			return nil, v.unserved(failed, failovers+retries, start)
+		}
+		if tell := v.cfg.Waiting; tell != nil && pause > 0 && !told {
+			told = true
+			tell(v.unserved(failed, failovers+retries, start).Error())
 		}
 		select {
 		case <-v.s.ctx.Done():
-			return nil, context.Cause(v.s.ctx)
+			return nil, v.interrupted(context.Cause(v.s.ctx), failed, failovers+retries, start)
 		case <-time.After(pause):
 		}
 	}
@@ -138,7 +142,8 @@ func (v *service) pause(n int) time.Duration {
 }
 
 // unserved tells what was last heard of each NameNode.
-func (v *service) unserved(failed []error, attempts int, took time.Duration) error {
+func (v *service) unserved(failed []error, attempts int, start time.Time) error {
+	took := time.Since(start)
 	var each []string
 	last := errors.New("not asked")
 	for i, n := range v.c.nodes {
@@ -149,6 +154,14 @@ func (v *service) unserved(failed []error, attempts int, took time.Duration) err
 	}
 	return &noNamenode{fmt.Sprintf("no NameNode of %s serves, asked %d times in %v: %s", v.c.name, attempts, took.Round(time.Millisecond),
 		strings.Join(each, "; ")), last}
+}
+
+// interrupted tells why a call ended with its session, and what was heard of the NameNodes until then.
+func (v *service) interrupted(cause error, failed []error, attempts int, start time.Time) error {
+	if attempts == 0 {
+		return cause
+	}
+	return fmt.Errorf("%w, while %s", cause, v.unserved(failed, attempts, start).Error())
 }
 
 // noNamenode is a text that wraps an error which it already holds.

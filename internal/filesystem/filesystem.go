@@ -106,8 +106,10 @@ type Config struct {
 	// and hadoop.security.authentication.
 	Property func(key string) string
 	// Site tells people which hdfs-site.xml was read: "/etc/hadoop/hdfs-site.xml does not exist".
-	Site   string
-	Limits Limits
+	Site string
+	// Waiting, when set, is told once for a call that every NameNode has been asked and none serves, while the call goes on.
+	Waiting func(text string)
+	Limits  Limits
 	// TLS is for https; nil trusts the machine's authorities.
 	TLS *tls.Config
 	// Dial, when set, replaces TCP.

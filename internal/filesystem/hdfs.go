@@ -90,7 +90,7 @@ func (h *hadoop) do(op, file string, call func() error) (err error) {
 }
 
 func (h *hadoop) fail(op, file string, err error) error {
-	if cause := context.Cause(h.ctx); cause != nil {
+	if cause := context.Cause(h.ctx); cause != nil && !errors.Is(err, cause) {
 		err = cause
 	}
 	var p *fs.PathError

@@ -100,6 +100,31 @@ func TestHDFSNobodyIsActive(t *testing.T) {
 	sees(t, f)
 }
 
+// Who waits for a NameNode is told of it once, and when the wait is cut short the error has what was heard.
+func TestHDFSTellsThatItWaits(t *testing.T) {
+	p := newPair(t, map[string]func() []byte{"getFileInfo": aFile(7)})
+	p.active(nil)
+	p.properties["dfs.client.failover.sleep.base.millis"] = "60000"
+	p.properties["dfs.client.failover.sleep.max.millis"] = "60000"
+	ctx, cancel := context.WithCancelCause(t.Context())
+	var told []string
+	enough := errors.New("it took too long")
+	cfg := site(p.properties)
+	cfg.Waiting = func(text string) { told = append(told, text); cancel(enough) }
+	f := connectAs(t, ctx, cfg, "hdfs://pair", "alice")
+	_, err := f.Stat("/x")
+	for _, text := range append(told, fmt.Sprint(err)) {
+		for _, want := range []string{"no NameNode of pair serves, asked 2 times", "nn1 (127.0.0.1:", "nn2 (127.0.0.1:", "in state standby"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%q is not in: %s", want, text)
+			}
+		}
+	}
+	if len(told) != 1 || !errors.Is(err, enough) || !strings.Contains(err.Error(), "it took too long, while no NameNode") {
+		t.Errorf("told %q, error %v", told, err)
+	}
+}
+
 func TestHDFSWaitsForTheNextActive(t *testing.T) {
 	var asked atomic.Int64
 	p := newPair(t, map[string]func() []byte{"getFileInfo": func() []byte {

@@ -160,7 +160,9 @@ func translate(err error) error {
 // call waits for an answer, or for the end of ctx. Any answer may come with an error.
 func call[T any](ctx context.Context, c *client, what, path string, do func(path string) (T, error)) (T, error) {
 	var none T
-	fail := func(err error) (T, error) { return none, fmt.Errorf("%s %s in ZooKeeper: %w", what, path, err) }
+	fail := func(err error) (T, error) {
+		return none, fmt.Errorf("%s %s in ZooKeeper: %w", what, c.absolute(path), err)
+	}
 	if err := CheckPath(path); err != nil {
 		return fail(err)
 	}
@@ -197,6 +199,9 @@ func call[T any](ctx context.Context, c *client, what, path string, do func(path
 		case <-c.closed:
 			err = ErrClosed
 		default:
+		}
+		if c.chroot != "" && what == "create" && errors.Is(err, ErrNoNode) && strings.Count(path, "/") == 1 {
+			err = fmt.Errorf("%w: the path %s in the address of ZooKeeper has to be made first", err, c.chroot)
 		}
 		_, err = fail(err)
 		return a.value, err

@@ -71,6 +71,7 @@ type Elector struct {
 
 	opened map[zookeeper.Conn]bool // the connections that are not closed yet; true: the lock is to be released first. Guarded by mu
 	left   sync.Once
+	failed string // what the connection has said last. Guarded by mu
 
 	ctx    context.Context
 	end    context.CancelFunc
@@ -120,6 +121,7 @@ func Start(c Config) (*Elector, error) {
 	}
 	e.work.Go(e.run)
 	e.work.Go(e.serve)
+	e.work.Go(e.miss)
 	return e, nil
 }
 
@@ -165,6 +167,14 @@ func (e *Elector) open() error {
 	o, number := e.cfg.Options, e.m.conn
 	o.State = func(s zookeeper.State) {
 		e.tell(told{conn: number, connected: s == zookeeper.Connected, expired: s == zookeeper.Expired})
+	}
+	o.Log = func(text string) {
+		e.mu.Lock()
+		e.failed = text
+		e.mu.Unlock()
+		if e.cfg.Options.Log != nil {
+			e.cfg.Options.Log(text)
+		}
 	}
 	o.Granted = func(session time.Duration) { e.tell(granted{number, session}) }
 	conn, err := e.cfg.Open(o)
@@ -295,6 +305,56 @@ func (e *Elector) alarm(text string) {
 	}
 	e.alarms[text] = now
 	e.cfg.Log.Error("the election: "+text, "id", e.cfg.ID)
+}
+
+// miss says from time to time that there is no connection to ZooKeeper, and what the last one has failed of.
+func (e *Elector) miss() {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	a := absence{since: e.cfg.Clock()}
+	for {
+		select {
+		case <-e.ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		e.mu.Lock()
+		connected, why := e.status.Connected, e.failed
+		e.mu.Unlock()
+		switch away, says := a.step(e.cfg.Clock(), connected); {
+		case says && connected:
+			e.cfg.Log.Info("ZooKeeper is reached again", "id", e.cfg.ID)
+		case says:
+			e.cfg.Log.Warn("there is no connection to ZooKeeper: this ResourceManager cannot be elected", "id", e.cfg.ID, "zooKeeper", e.cfg.Options.Address,
+				"for", away.Round(time.Second), "last", why)
+		}
+	}
+}
+
+// absence decides when it is said that there is no connection.
+type absence struct {
+	since time.Duration // when there was one last
+	said  int           // how often it was said
+}
+
+// When an absence is told for the first time, and after that.
+const (
+	absenceFirst = 10 * time.Second
+	absenceAgain = time.Minute
+)
+
+// step tells how long there has been no connection, and whether that, or its end, is to be said.
+func (a *absence) step(now time.Duration, connected bool) (away time.Duration, says bool) {
+	if connected {
+		says = a.said > 0
+		*a = absence{since: now}
+		return 0, says
+	}
+	if away = now - a.since; away < absenceFirst+time.Duration(a.said)*absenceAgain {
+		return away, false
+	}
+	a.said++
+	return away, true
 }
 
 // duty has something done in turn, unless all is over before.

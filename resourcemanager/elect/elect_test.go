@@ -358,3 +358,23 @@ func TestCloseReleasesWhatWaits(t *testing.T) {
 		})
 	}
 }
+
+// An absence of ZooKeeper is told after ten seconds and then every minute, and so is its end, if it was told.
+func TestAbsence(t *testing.T) {
+	var told []time.Duration
+	ends := 0
+	a := absence{since: 100 * time.Second}
+	for at := 101; at < 400; at++ {
+		connected := at == 105 || at == 300 || at > 350
+		switch away, says := a.step(time.Duration(at)*time.Second, connected); {
+		case says && connected:
+			ends++
+		case says:
+			told = append(told, away)
+		}
+	}
+	want := []time.Duration{10 * time.Second, 70 * time.Second, 130 * time.Second, 190 * time.Second, 10 * time.Second}
+	if !slices.Equal(told, want) || ends != 2 {
+		t.Errorf("told %v, %d ends", told, ends)
+	}
+}

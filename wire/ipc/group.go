@@ -80,6 +80,8 @@ type Policy struct {
 	// varied between half and one and a half.
 	Base time.Duration
 	Most time.Duration // 30 s (yarn.client.failover-sleep-max-ms)
+	// Retried, when set, is told of each attempt after which the call goes on. attempt counts from 1.
+	Retried func(address string, attempt int, err error)
 }
 
 // Group calls whichever of several addresses is active.
@@ -128,6 +130,9 @@ func (g *Group) Call(ctx context.Context, protocol, method string, repeatable bo
 		}
 		if attempt+1 >= g.policy.Attempts {
 			return nil, fmt.Errorf("gave up after %d attempts: %w", attempt+1, err)
+		}
+		if g.policy.Retried != nil {
+			g.policy.Retried(g.at(seen), attempt+1, err)
 		}
 		if verdict == Failover {
 			g.active.CompareAndSwap(seen, seen+1) // calls that fail together move on together

@@ -102,7 +102,7 @@ func foreign(p [preambleSize]byte) []byte {
 // arrives: closing a socket with unread input would reset it and could
 // destroy the answer, so input is thrown away for a moment.
 func (c *conn) refuse(r *refusal) {
-	if a := r.answer; a != nil && a.Detail == FatalUnauthorized {
+	if a := r.answer; a != nil && a.Detail == FatalUnauthorized && a.Class != ClassStandby {
 		c.server.stats.authFailed.Add(1)
 		c.server.log.Warn("authentication failed", "remote", c.remote, "class", a.Class, "message", printable(a.Message))
 	} else {
