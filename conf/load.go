@@ -257,7 +257,7 @@ func (m *merger) renamed(it item) item {
 	current := CurrentName(it.name)
 	if current != it.name && !m.told[it.name] && !it.origin.IsDefault() {
 		m.told[it.name] = true
-		m.load.warn(Problem{Name: it.name, Value: it.value, Origin: it.origin, Text: "older name of " + current + ", which it sets", Harmless: true})
+		m.load.warn(Problem{Name: it.name, Value: it.value, Origin: it.origin, Text: "deprecated; taken as " + current + ", use that name", Harmless: true})
 	}
 	it.name = current
 	return it

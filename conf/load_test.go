@@ -77,7 +77,7 @@ func TestWarnings(t *testing.T) {
 		`core-site.xml:6:1: element <proprety> is ignored, expected <property>`,
 		`core-site.xml:7:11: a <property> without <name> is ignored`,
 		`core-site.xml:8:60: <final> counts only as exactly <final>true</final>, without spaces: the property is not final`,
-		`core-site.xml:2:1: fs.default.name = "hdfs://a": older name of fs.defaultFS, which it sets`,
+		`core-site.xml:2:1: fs.default.name = "hdfs://a": deprecated; taken as fs.defaultFS, use that name`,
 		`core-site.xml:3:1: fs.defaultFS = "hdfs://b": replaces "hdfs://a" set at core-site.xml:2`,
 		`core-site.xml:4:1: yarn.acl.enable = "true": has no effect in core-site.xml, yarn-default.xml is read after it: set it in yarn-site.xml`,
 		`yarn-site.xml:1:1: the root element is <conf>, expected <configuration>`,

@@ -219,7 +219,8 @@ func TestAuditOfReservations(t *testing.T) {
 	}
 
 	target := " | TARGET=ClientRMService: " + convert.ReservationID(made).String()
-	got := w.audits("Reservation Request")
+	var got []string
+	until(t, "a line for each call", func() bool { got = w.audits("Reservation Request"); return len(got) >= 4 })
 	if len(got) != 4 || !strings.Contains(got[3], "OPERATION=Delete Reservation Request"+target+" | RESULT=FAILURE | DESCRIPTION=") || !strings.Contains(got[0], "OPERATION=Submit Reservation Request"+target+" | RESULT=FAILURE | DESCRIPTION=") ||
 		!strings.HasSuffix(got[1], "OPERATION=Submit Reservation Request"+target+" | RESULT=SUCCESS") ||
 		!strings.HasSuffix(got[2], "OPERATION=Delete Reservation Request"+target+" | RESULT=SUCCESS") {

@@ -166,7 +166,7 @@ func TestCallersWaitNoLonger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fake(t, Options{Wait: 2 * time.Second}, func(ctx context.Context, batch []question) {
 			select {
-			case <-time.After(time.Minute):
+			case <-time.After(10 * time.Second):
 				batch[0].rack = "/slow"
 			case <-ctx.Done():
 				batch[0].err = ctx.Err()

@@ -39,7 +39,7 @@ type Core struct {
 
 	Now           yarn.Now
 	ReservedNodes int
-	KeepReserved  bool           // a reservation stays on a node that changes its size
+	KeepReserved  bool           // a node's reservation survives a change of its size
 	Killable      []ContainerRef // the killable containers that are in queues, by their ids
 
 	Journal *Journal // of a query that is running, or nil

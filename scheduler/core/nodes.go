@@ -120,7 +120,8 @@ func (s *Core) Overcommitted(ref NodeRef) []ContainerRef {
 	return all
 }
 
-// ShrinkNode changes what a node offers for the time being; see the facade.
+// ShrinkNode changes what a node offers for the time being; see the facade. What is reserved on the node is given up:
+// nothing more is placed there.
 func (s *Core) ShrinkNode(ref NodeRef, total resource) {
 	s.resize(ref, total, false, s.Books.Shrink)
 }

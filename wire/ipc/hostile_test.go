@@ -164,7 +164,7 @@ func waitFor(t testing.TB, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !ok(); {
 		if time.Now().After(end) {
-			t.Fatal("condition not reached in 10 s")
+			t.Fatal("condition not reached in a minute")
 		}
 		time.Sleep(time.Millisecond)
 	}
