@@ -61,7 +61,9 @@ func (s *Scheduler) capacityShare(q *Queue, p part) queue.CapacityShare {
 		Weight: sh.Weight, NormalizedWeight: sh.Normalized, MaxAMShare: sh.MaxAM, Known: sh.Known,
 	}
 	b := s.basis()
-	v.Vector = b.Capacity(q, p)
+	if v.Vector = b.Capacity(q, p); !b.Config.Legacy {
+		v.NormalizedWeight = 0 // nothing goes by it
+	}
 	v.ReservedCapacity, v.AbsoluteReserved = b.ReservedFractions(q, p)
 	return v
 }

@@ -33,7 +33,7 @@ func (s *settings) creation(q *Queue) {
 
 const legacyTemplate = "leaf-queue-template."
 
-// tellTemplates notes the templates of a queue for those who ask.
+// tellTemplates records the queue's templates for REST.
 func (s *settings) tellTemplates(q *Queue) {
 	var found queue.Templates
 	prefix := key(q.Path) + legacyTemplate
@@ -49,7 +49,7 @@ func (s *settings) tellTemplates(q *Queue) {
 	}
 }
 
-// byName is a template by name.
+// byName is a template's settings, sorted by name.
 func byName(of map[string]Property) (out []queue.Property) {
 	for _, name := range slices.Sorted(maps.Keys(of)) {
 		out = append(out, queue.Property{Name: name, Value: of[name].Value})

@@ -181,7 +181,7 @@ func (s *settings) flag(key string, otherwise bool) bool {
 // capacities are written.
 func (s *settings) legacy() bool { return s.flag(Prefix+"legacy-queue-mode.enabled", true) }
 
-// Short names of what a queue tells, too.
+// Unit and Vector are package queue's types.
 type (
 	Unit   = queue.Unit
 	Vector = queue.Vector

@@ -289,7 +289,7 @@ func (s *Scheduler) Blacklist(ref cluster.AppRef, add, remove []string) {
 }
 
 // Normalize refuses asks for a type of which the leaf's maximum is zero, and completes the others; see the facade.
-// What every policy refuses is named first.
+// An ask that every policy refuses gets that reason first.
 func (s *Scheduler) Normalize(ref cluster.AppRef, asks []yarn.Ask) yarn.Reason {
 	impossible := s.possible(s.app(ref).queue, asks) // as they were asked for, not as they are rounded
 	if why := s.Core.Normalize(ref, asks); !why.OK() {

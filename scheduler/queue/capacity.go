@@ -24,7 +24,7 @@ type Capacity struct {
 	ConfiguredMaxAM                   float32    // MaxAMShare as configured; a plan's queues have another one
 }
 
-// Templates are the properties that queues get which are created below a queue, each by its name below the new queue.
+// Templates are the settings that a parent gives queues created below it; names are relative to the new queue.
 type Templates struct {
 	Created, Leaves, Parents []Property // of flexible queues: for all, for leaves alone, for parents alone
 	LegacyLeaves             []Property // of a managed parent's leaves
@@ -53,7 +53,7 @@ type CapacityShare struct {
 	Weight, NormalizedWeight           float32 // Weight is -1 without one
 	MaxAMShare                         float32
 	Vector                             Vector // the capacity as configured, or as given where that is not configured
-	Known                              bool   // the queue has settings for the partition, or something of it; the default one is known always
+	Known                              bool   // the queue has settings for the partition, or uses some of it
 }
 
 // UserUsage is what one user has in a leaf, in the default partition.

@@ -121,7 +121,7 @@ if (SCHEDULER_UI) {
     }
     await close();
     want(wrong.length === 0, wrong.join("\n"));
-    return pages.map(([path]) => path).join(" ") || "it has one page";
+    return pages.map(([path]) => path).join(" ") || "no page but the tree has an address of its own in this build";
   });
   /** What the client of 3.5 does, from its page: who it is, JSON both ways, and what it reads of the answers. */
   async function client() {

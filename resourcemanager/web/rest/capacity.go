@@ -2,6 +2,7 @@ package rest
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -195,15 +196,23 @@ func (w *queueWriter) usage(o *tree.Object, q *queue.Info) {
 
 // properties are settings of a template.
 func properties(prefix string, of []queue.Property) *tree.Object {
-	names := make([]string, len(of))
+	var items tree.List
+	for _, p := range of {
+		items = append(items, tree.New().Add("name", prefix+p.Name).Add("value", p.Value))
+	}
+	return tree.New().AddIf(len(items) > 0, "property", items)
+}
+
+// byHash is settings in the order of a Java HashMap.
+func byHash(of []queue.Property) []queue.Property {
+	names, out := make([]string, len(of)), make([]queue.Property, len(of))
 	for i := range of {
 		names[i] = of[i].Name
 	}
-	var items tree.List
-	for _, i := range hashOrder(names) {
-		items = append(items, tree.New().Add("name", prefix+of[i].Name).Add("value", of[i].Value))
+	for to, from := range hashOrder(names) {
+		out[to] = of[from]
 	}
-	return tree.New().AddIf(len(items) > 0, "property", items)
+	return out
 }
 
 // managed tells whether the queue is below a managed parent, which has no others than those that it created.
@@ -236,9 +245,9 @@ func (w *queueWriter) kind(o *tree.Object, q *queue.Info) {
 		Add("creationMethod", creation).
 		Add("autoCreationEligibility", creates).
 		AddIf(q.DefaultLabel != "", "defaultNodeLabelExpression", q.DefaultLabel).
-		Add("autoQueueTemplateProperties", properties("", t.Created)).
-		Add("autoQueueParentTemplateProperties", properties("", t.Parents)).
-		Add("autoQueueLeafTemplateProperties", properties("", t.Leaves))
+		Add("autoQueueTemplateProperties", properties("", byHash(t.Created))).
+		Add("autoQueueParentTemplateProperties", properties("", byHash(t.Parents))).
+		Add("autoQueueLeafTemplateProperties", properties("", byHash(t.Leaves)))
 }
 
 func (w *queueWriter) limits(o *tree.Object, q *queue.Info) {
@@ -385,20 +394,26 @@ func (w *queueWriter) vector(v *queue.Vector) *tree.Object {
 
 var unitMark = [...]string{queue.NoUnit: "", queue.Absolute: "", queue.Percent: "%", queue.Weight: "w"}
 
-// javaDouble prints as Java does, with a decimal at least.
+// javaDouble prints as Java does: with a decimal at least, and with an exponent below 0.001 and from 10 million on.
 func javaDouble(f float64) string {
-	if f < 1e7 {
-		s := strconv.FormatFloat(f, 'f', -1, 64)
-		if !strings.Contains(s, ".") {
-			s += ".0"
-		}
-		return s
+	switch size := math.Abs(f); {
+	case math.IsNaN(f):
+		return "NaN"
+	case math.IsInf(f, 0):
+		return strings.TrimPrefix(strconv.FormatFloat(f, 'f', -1, 64), "+") + "inity"
+	case size == 0 || size >= 1e-3 && size < 1e7:
+		return decimal(strconv.FormatFloat(f, 'f', -1, 64))
 	}
-	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(f, 'E', -1, 64), "E+")
-	if !strings.Contains(mantissa, ".") {
-		mantissa += ".0"
+	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(f, 'E', -1, 64), "E")
+	n, _ := strconv.Atoi(exponent)
+	return decimal(mantissa) + "E" + strconv.Itoa(n)
+}
+
+func decimal(s string) string {
+	if !strings.Contains(s, ".") {
+		s += ".0"
 	}
-	return mantissa + "E" + strings.TrimLeft(exponent, "0")
+	return s
 }
 
 // health is about the last scheduling runs. They are not recorded, so it is as in a

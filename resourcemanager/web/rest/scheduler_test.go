@@ -319,7 +319,7 @@ func TestQueuesCreatedOnDemand(t *testing.T) {
 	}
 }
 
-// Recorded: the templates of root.flex and of root.one, of which the second creates no queues.
+// The names, values and order are those of Hadoop, which tells the legacy template of root.one too, a leaf.
 func TestTemplates(t *testing.T) {
 	flex := &queue.Templates{Created: []queue.Property{{Name: "capacity", Value: "2w"}, {Name: "maximum-capacity", Value: "50"}},
 		Leaves: []queue.Property{{Name: "user-limit-factor", Value: "3"}}, Parents: []queue.Property{{Name: "capacity", Value: "5w"}}}

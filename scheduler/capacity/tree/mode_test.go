@@ -41,6 +41,6 @@ func TestModes(t *testing.T) {
 	want(t, "a partition", text(l, "root.a", "gpu"), "percentage 66.5999984741211% 66.5999984741211%")
 	want(t, "the root in a partition", text(l, "root", "gpu"), "percentage 100% 100%")
 	l = start(t, managed)
-	q := l.mustCreate(t, "root.m.x")
-	want(t, "below a managed parent", l.Capacity(q, 0), l.Config.Cluster.Percent(q.Shares[0].Capacity*100))
+	l.mustCreate(t, "root.m.x")
+	want(t, "below a managed parent", text(l, "root.m.x", ""), "percentage 40% 40%")
 }
