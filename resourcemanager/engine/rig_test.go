@@ -83,7 +83,7 @@ const fairFile = "allocation-file"
 // fairQueues is the configuration of a FairScheduler with that in its allocation file.
 func fairQueues(t fataler, file string) *config.Config {
 	t.Helper()
-	cfg, _, err := config.Parse(nil, config.Cluster{Policy: config.FairPolicy, MinAllocation: yarn.NewResource(256, 1), MaxAllocation: yarn.NewResource(8192, 8),
+	cfg, _, err := config.Parse(nil, config.Cluster{Policy: config.FairPolicy, Opportunistic: true, MinAllocation: yarn.NewResource(256, 1), MaxAllocation: yarn.NewResource(8192, 8),
 		Allocations: &config.AllocationFile{Name: "fair-scheduler.xml", Text: "<allocations>" + file + "</allocations>"}})
 	if err != nil {
 		t.Fatal(err)

@@ -303,9 +303,7 @@ func (s *Core) cancelIncrease(a *App, container *cluster.Container, w *demand.Wa
 	}
 	a.Wants.Take(s.Calc, &s.Books.Places, w, cluster.OffSwitch, s.Books.Node(container.Node))
 	s.lessPending(a.Leaf, w)
-	if !a.Wants.Wanting() {
-		s.policy.Asked(a, false)
-	}
+	s.policy.Asked(a, false)
 }
 
 // matchUpdate finds out which container a new one enlarges, whose ask named one. An
