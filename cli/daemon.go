@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -23,6 +24,7 @@ const (
 	statusRunning Exit = 0
 	statusDead    Exit = 1 // a pid file without its process
 	statusStopped Exit = 3
+	statusUnknown Exit = 4 // the pid file cannot be read
 )
 
 // defaultStopTimeout is how many seconds a daemon has to end.
@@ -93,7 +95,7 @@ func (c *call) files() files {
 	return files{filepath.Join(c.Getenv("HADOOP_PID_DIR"), name+".pid"), logs + ".out", logs + ".log"}
 }
 
-// errNoPID is a pid file that names no process.
+// errNoPID: the pid file holds something other than a process id.
 var errNoPID = errors.New("not a process id")
 
 // readPID returns the process that a pid file names, or 0 if the file is empty or not there.
@@ -103,7 +105,7 @@ func readPID(path string) (int, error) {
 		return 0, nil
 	}
 	if err != nil {
-		return 0, err
+		return 0, fmt.Errorf("cannot read the pid file: %w (HADOOP_PID_DIR)", err)
 	}
 	text := strings.TrimSpace(string(raw))
 	if text == "" {
@@ -116,31 +118,64 @@ func readPID(path string) (int, error) {
 	return pid, nil
 }
 
-// alive tells whether a process exists and is not a zombie.
+// alive reports whether a process exists and is not a zombie.
 func alive(pid int) bool {
 	if err := syscall.Kill(pid, 0); err != nil && err != syscall.EPERM {
 		return false
 	}
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return true
-	}
-	_, after, _ := strings.Cut(string(stat), ") ")
-	return !strings.HasPrefix(after, "Z")
+	state := stat(pid)
+	return len(state) == 0 || state[0] != "Z"
 }
 
-// runs tells whether a process exists and is this daemon, of ours or of Apache's, whose pid files have the same names: the number of a daemon
-// that has ended may be another program's by now. A process whose command line cannot be read counts as the daemon.
+// stat returns the fields of /proc/PID/stat from the third, the state, on; none if they cannot be read.
+func stat(pid int) []string {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return nil
+	}
+	return strings.Fields(string(raw[bytes.LastIndexByte(raw, ')')+1:])) // the second is the program's name in parentheses
+}
+
+// runs reports whether pid is this daemon, Heddle's or Apache's (their pid files have the same names). A pid may have been reused, even by the
+// process that asks. A process whose command line cannot be read counts as the daemon.
 func (c *call) runs(pid int) bool {
-	if pid == 0 || !alive(pid) {
+	if pid == 0 || pid == os.Getpid() || !alive(pid) {
 		return false
 	}
-	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	cmdline, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	if err != nil {
 		return true
 	}
-	words := strings.Split(string(raw), "\x00")
-	return slices.Contains(words, c.command.name) || slices.Contains(words, "-Dproc_"+c.command.name)
+	exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)) // another user's cannot be read
+	return c.isDaemon(cmdline, exe, stat(pid))
+}
+
+// isDaemon reports whether a command line, as /proc has it, is that of this daemon. It is empty while a process begins or exits, which may be the
+// daemon, and for threads of the kernel.
+func (c *call) isDaemon(cmdline []byte, exe string, state []string) bool {
+	if len(cmdline) == 0 {
+		return !ofKernel(state)
+	}
+	words := strings.Split(strings.TrimSuffix(string(cmdline), "\x00"), "\x00")
+	if slices.Contains(words, "-Dproc_"+c.command.name) { // what Apache's scripts go by
+		return true
+	}
+	own := []string{"yarn", filepath.Base(c.Program)}
+	if !slices.Contains(own, filepath.Base(words[0])) && !slices.Contains(own, filepath.Base(strings.TrimSuffix(exe, " (deleted)"))) {
+		return false
+	}
+	g, rest, err := parseGlobal(words[1:])
+	return err == nil && g.daemon == "" && len(rest) > 0 && rest[0] == c.command.name
+}
+
+// ofKernel reports whether the fields of stat are those of a thread of the kernel.
+func ofKernel(state []string) bool {
+	const flags, thread = 6, 0x00200000 // PF_KTHREAD of Linux
+	if len(state) <= flags {
+		return false
+	}
+	n, err := strconv.ParseUint(state[flags], 10, 64)
+	return err == nil && n&thread != 0
 }
 
 func (c *call) statusOf() Exit {
@@ -148,6 +183,10 @@ func (c *call) statusOf() Exit {
 	pid, err := readPID(path)
 	if err != nil {
 		fmt.Fprintf(c.Stderr, "WARNING: %v\n", err)
+		if !errors.Is(err, errNoPID) {
+			fmt.Fprintf(c.Stdout, "The status of %s is unknown.\n", c.command.name)
+			return statusUnknown
+		}
 	}
 	if c.runs(pid) {
 		fmt.Fprintf(c.Stdout, "%s is running as process %d.\n", c.command.name, pid)
@@ -166,7 +205,7 @@ func (c *call) startDaemon(args []string) error {
 	f := c.files()
 	pid, err := readPID(f.pid)
 	if errors.Is(err, errNoPID) {
-		fmt.Fprintf(c.Stderr, "WARNING: %v; it is written anew\n", err)
+		fmt.Fprintf(c.Stderr, "WARNING: %v; overwriting it\n", err)
 	} else if err != nil {
 		return err
 	}
@@ -201,13 +240,13 @@ func (c *call) background(f files, args []string) (*exec.Cmd, *os.File, error) {
 			fmt.Fprintf(c.Stderr, "WARNING: %s does not exist. Creating.\n", d.dir)
 		}
 		if err := os.MkdirAll(d.dir, 0o755); err != nil {
-			return nil, nil, fmt.Errorf("%s cannot be made (%s): %w", d.dir, d.variable, err)
+			return nil, nil, fmt.Errorf("cannot create %s (%s): %w", d.dir, d.variable, err)
 		}
 	}
 	rotate(f.out)
 	out, err := os.OpenFile(f.out, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
-		return nil, nil, fmt.Errorf("the daemon's output has no file (HADOOP_LOG_DIR): %w", err)
+		return nil, nil, fmt.Errorf("cannot open the daemon's output file (HADOOP_LOG_DIR): %w", err)
 	}
 	var words []string
 	if c.global.config != "" {
@@ -276,20 +315,21 @@ func (c *call) stopDaemon() error {
 		return err // compat: nothing to stop is no failure
 	}
 	seconds := c.stopTimeout()
-	if alive(pid) && !c.runs(pid) {
-		fmt.Fprintf(c.Stderr, "WARNING: process %d, which %s names, is no %s: it is left alone, and the file removed\n", pid, f.pid, c.command.name)
-	} else if alive(pid) {
-		if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
+	if c.runs(pid) {
+		if err := syscall.Kill(pid, syscall.SIGTERM); err != nil && err != syscall.ESRCH {
 			return fmt.Errorf("stopping process %d: %w", pid, err)
 		}
-		if !gone(pid, time.Duration(seconds)*time.Second) {
+		patience := time.Duration(seconds) * time.Second
+		if !gone(pid, patience) {
 			fmt.Fprintf(c.Stderr, "WARNING: %s did not stop gracefully after %d seconds: Trying to kill with kill -9\n", c.command.name, seconds)
 			syscall.Kill(pid, syscall.SIGKILL)
 		}
-		if !gone(pid, 2*time.Second) {
+		if !gone(pid, patience) {
 			fmt.Fprintf(c.Stderr, "ERROR: Unable to kill %d\n", pid)
 			return Exit(1)
 		}
+	} else if alive(pid) {
+		fmt.Fprintf(c.Stderr, "WARNING: process %d, which %s names, is not a %s; leaving it alone and removing the file\n", pid, f.pid, c.command.name)
 	}
 	if now, _ := readPID(f.pid); now != pid { // unreadable is as good as another's
 		fmt.Fprintf(c.Stderr, "WARNING: pid has changed for %s, skip deleting pid file\n", c.command.name)
@@ -298,15 +338,15 @@ func (c *call) stopDaemon() error {
 	return os.Remove(f.pid)
 }
 
-// stopTimeout is HADOOP_STOP_TIMEOUT in whole seconds.
+// stopTimeout is HADOOP_STOP_TIMEOUT in whole seconds, at least 1.
 func (c *call) stopTimeout() int {
 	set := c.Getenv("HADOOP_STOP_TIMEOUT")
 	n, err := strconv.ParseFloat(set, 64)
 	if err != nil || n < 0 || n > math.MaxInt32 || math.IsNaN(n) {
-		fmt.Fprintf(c.Stderr, "WARNING: HADOOP_STOP_TIMEOUT=%s is no number of seconds: %d are taken\n", set, defaultStopTimeout)
+		fmt.Fprintf(c.Stderr, "WARNING: HADOOP_STOP_TIMEOUT=%s is not a number of seconds; using %d\n", set, defaultStopTimeout)
 		return defaultStopTimeout
 	}
-	return int(math.RoundToEven(n))
+	return max(1, int(math.RoundToEven(n)))
 }
 
 // gone waits for a process to end.

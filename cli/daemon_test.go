@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -20,6 +21,11 @@ const beDaemon = "HEDDLE_TEST_STAND_IN"
 
 // standIn runs the command line with a ResourceManager that only waits.
 func standIn() int {
+	if os.Getenv(beDaemon) == "asleep" { // whatever the command line
+		fmt.Println()
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		return 0
+	}
 	wait := func(ctx context.Context, s Start) error {
 		if os.Getenv(beDaemon) == "fail" {
 			return errors.New("cannot bind")
@@ -130,7 +136,7 @@ func TestDaemonThatDoesNotListenIsKilled(t *testing.T) {
 	}
 	host, _ := os.Hostname()
 	written(t, filepath.Join(dir, "logs", "hadoop-ops-resourcemanager-"+host+".out"), "logs to ") // deaf from here on
-	if got := w.run("--config", dir, "--daemon", "stop", "resourcemanager"); got.code != 0 || !strings.Contains(got.err, "kill -9") {
+	if got := w.run("--config", dir, "--daemon", "stop", "resourcemanager"); got.code != 0 || !strings.Contains(got.err, "after 1 seconds: Trying to kill with kill -9") {
 		t.Fatalf("%+v", got)
 	}
 }
@@ -165,7 +171,7 @@ func TestPIDFilesOfDeadDaemons(t *testing.T) {
 		kept                bool // by stop
 	}{
 		{"2147483646\n", "", "", "", 0, false},
-		{self + "\n", "", "", "process " + self + ", which " + file + " names, is no resourcemanager: it is left alone, and the file removed", 0, false},
+		{self + "\n", "", "", "process " + self + ", which " + file + " names, is not a resourcemanager; leaving it alone and removing the file", 0, false},
 		{"", "", "", "", 0, true},
 		{"-1", noPID, noPID, noPID, 1, true},
 		{"1", noPID, noPID, noPID, 1, true},
@@ -198,34 +204,174 @@ func TestPIDFilesOfDeadDaemons(t *testing.T) {
 	}
 }
 
-// A daemon of Apache's counts as the daemon that its pid file names, and others do not.
-func TestDaemonOfApaches(t *testing.T) {
-	w, dir := background(t, "wait")
-	pids := filepath.Join(dir, "pids")
-	if err := os.MkdirAll(pids, 0o755); err != nil {
+// pidFile writes the pid file of the ResourceManager of background.
+func pidFile(t *testing.T, dir string, pid int) string {
+	t.Helper()
+	path := filepath.Join(dir, "pids", "hadoop-ops-resourcemanager.pid")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(strconv.Itoa(pid)+"\n"), 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	w.Daemons.NodeManager = waits
-	java := exec.Command("sh", "-c", "echo; read line", "java", "-Dproc_resourcemanager", "-Xmx1g")
-	in, err := java.StdinPipe()
+	return path
+}
+
+// asleep starts a process with these words as its command line, which waits to be ended.
+func asleep(t *testing.T, words ...string) *exec.Cmd {
+	t.Helper()
+	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := java.Start(); err != nil {
+	cmd := &exec.Cmd{Path: program, Args: words, Env: append(os.Environ(), beDaemon+"=asleep")}
+	in, err := cmd.StdinPipe()
+	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { in.Close(); java.Wait() }()
-	for daemon, want := range map[string]Exit{"resourcemanager": statusRunning, "nodemanager": statusDead} {
-		file := filepath.Join(pids, "hadoop-ops-"+daemon+".pid")
-		if err := os.WriteFile(file, []byte(strconv.Itoa(java.Process.Pid)), 0o644); err != nil {
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_, err = out.Read(make([]byte, 1)) // until then the command line may be empty
+	ended := make(chan struct{})
+	go func() { cmd.Wait(); close(ended) }() // at once, lest it be a zombie
+	t.Cleanup(func() { in.Close(); cmd.Process.Kill(); <-ended })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cmd
+}
+
+// A process is the daemon if its program and its command line are; one that only has the daemon's name among its words is not.
+func TestProcessesOfPIDFiles(t *testing.T) {
+	for line, want := range map[string]Exit{
+		"yarn resourcemanager": statusRunning,
+		"/elsewhere/yarn --config /c --loglevel WARN resourcemanager -Dx=y": statusRunning,
+		"java -Dproc_resourcemanager -Xmx1g":                                statusRunning,
+		"java -Xmx1g -Dproc_resourcemanager":                                statusRunning,
+		"java -Dproc_nodemanager org.example.Main resourcemanager":          statusDead,
+		"java -Dproc_resourcemanager2":                                      statusDead,
+		"yarn":                                                              statusDead,
+		"yarn nodemanager":                                                  statusDead,
+		"yarn logs -am resourcemanager":                                     statusDead,
+		"yarn --daemon stop resourcemanager":                                statusDead,
+		"yarn --daemon start resourcemanager":                               statusDead,
+		"yarn --unknown resourcemanager":                                    statusDead,
+		"sudo yarn --daemon stop resourcemanager":                           statusDead,
+		"bash /bin/yarn resourcemanager":                                    statusDead,
+		"journalctl -fu resourcemanager":                                    statusDead,
+		"vi resourcemanager":                                                statusDead,
+		"/elsewhere/link --config c resourcemanager":                        statusDead,
+	} {
+		w, dir := background(t, "wait")
+		test := w.Program
+		w.Program = "/opt/heddle/bin/yarn" // this test's binary is another program
+		cmd := asleep(t, strings.Fields(line)...)
+		pidFile(t, dir, cmd.Process.Pid)
+		status := func() Exit { return Exit(w.run("--config", dir, "--daemon", "status", "resourcemanager").code) }
+		if got := status(); got != want {
+			t.Errorf("%s: status %d, want %d", line, got, want)
+		}
+		if strings.HasPrefix(line, "/elsewhere/link") { // called by another name, it is the same program
+			if w.Program = test; status() != statusRunning {
+				t.Errorf("%s, of the same program: status %d", line, status())
+			}
+		}
+	}
+}
+
+// The command line is empty while a process exits, and for threads of the kernel.
+func TestProcessWithoutACommandLine(t *testing.T) {
+	c := &call{Env: &newWorld().Env, command: lookUp("resourcemanager")}
+	for stat, want := range map[string]bool{"": true, "R 1 7 7 0 -1 4194564 0": true, "S 2 0 0 0 -1 2129984 0": false} {
+		if got := c.isDaemon(nil, "", strings.Fields(stat)); got != want {
+			t.Errorf("%q: %v", stat, got)
+		}
+	}
+	if fields := stat(os.Getpid()); len(fields) < 7 || fields[1] != strconv.Itoa(os.Getppid()) || ofKernel(fields) {
+		t.Errorf("%q", fields)
+	}
+}
+
+// In a container that starts again pids repeat, so a kept pid file may name the very process that reads it.
+func TestPIDFileWithItsReader(t *testing.T) {
+	w, dir := background(t, "wait")
+	path := pidFile(t, dir, 1)
+	reader := func(action string) (string, int) {
+		cmd := exec.Command("sh", "-c", `echo $$ >"$0"; exec "$@"`, path, w.Program, "--config", dir, "--daemon", action, "resourcemanager")
+		cmd.Env = append(w.Environ(), "HADOOP_PID_DIR="+dir+"/pids", "HADOOP_LOG_DIR="+dir+"/logs", "HADOOP_IDENT_STRING=ops", "HADOOP_STOP_TIMEOUT=1")
+		out, err := cmd.CombinedOutput()
+		if cmd.ProcessState == nil {
 			t.Fatal(err)
 		}
-		if got := w.run("--config", dir, "--daemon", "status", daemon); got.code != int(want) {
-			t.Errorf("%s: %+v", daemon, got)
+		return string(out), cmd.ProcessState.ExitCode()
+	}
+	if out, code := reader("status"); out != "resourcemanager is stopped.\n" || code != int(statusDead) {
+		t.Errorf("status: %s, exit code %d", out, code)
+	}
+	if out, code := reader("stop"); !strings.Contains(out, "is not a resourcemanager; leaving it alone and removing the file") || code != 0 {
+		t.Errorf("stop: %s, exit code %d", out, code)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Error("the pid file is still there", err)
+	}
+	if out, code := reader("start"); out != "WARNING: "+dir+"/logs does not exist. Creating.\n" || code != 0 {
+		t.Errorf("start: %s, exit code %d", out, code)
+	}
+}
+
+// Nothing is known of a daemon whose pid file cannot be read, and nothing is done to it.
+func TestUnreadablePIDFile(t *testing.T) {
+	w, dir := background(t, "wait")
+	path := filepath.Join(dir, "pids", "hadoop-ops-resourcemanager.pid")
+	if err := os.MkdirAll(path, 0o755); err != nil { // cannot be read, even by root
+		t.Fatal(err)
+	}
+	daemon := func(action string) result { return w.run("--config", dir, "--daemon", action, "resourcemanager") }
+	why := "cannot read the pid file: read " + path + ": is a directory (HADOOP_PID_DIR)\n"
+	if got := daemon("status"); got != (result{"The status of resourcemanager is unknown.\n", "WARNING: " + why, 4}) {
+		t.Errorf("status: %+v", got)
+	}
+	for _, action := range []string{"start", "stop"} {
+		if got := daemon(action); got != (result{"", "yarn resourcemanager: " + why, 1}) {
+			t.Errorf("%s: %+v", action, got)
 		}
-		if err := os.Remove(file); err != nil {
-			t.Fatal(err)
-		}
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Error(err)
+	}
+}
+
+// A daemon of Apache's is not joined by a second one, and is stopped like ours; it is not mistaken for a daemon of another kind.
+func TestDaemonOfApaches(t *testing.T) {
+	w, dir := background(t, "wait", "HADOOP_STOP_TIMEOUT=20")
+	w.Daemons.NodeManager = waits
+	daemon := func(action, kind string) result { return w.run("--config", dir, "--daemon", action, kind) }
+	pid := asleep(t, "/usr/lib/jvm/bin/java", "-Dproc_resourcemanager", "-Xmx1g").Process.Pid
+	path := pidFile(t, dir, pid)
+	other := filepath.Join(dir, "pids", "hadoop-ops-nodemanager.pid")
+	if err := os.WriteFile(other, []byte(strconv.Itoa(pid)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	running := "resourcemanager is running as process " + strconv.Itoa(pid) + "."
+	if got := daemon("status", "resourcemanager"); got != (result{running + "\n", "", 0}) {
+		t.Errorf("status: %+v", got)
+	}
+	if got := daemon("start", "resourcemanager"); got != (result{"", running + "  Stop it first and ensure " + path + " file is empty before retry.\n", 1}) {
+		t.Errorf("start: %+v", got)
+	}
+	if got := daemon("status", "nodemanager"); got != (result{"nodemanager is stopped.\n", "", int(statusDead)}) {
+		t.Errorf("status of another: %+v", got)
+	}
+	if got := daemon("stop", "nodemanager"); got.code != 0 || !strings.Contains(got.err, "is not a nodemanager; leaving it alone") || !alive(pid) {
+		t.Errorf("stop of another: %+v", got)
+	}
+	if got := daemon("stop", "resourcemanager"); got != (result{}) || alive(pid) {
+		t.Errorf("stop: %+v", got)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Error("the pid file is still there", err)
 	}
 }
 
@@ -245,7 +391,7 @@ func TestEnvironmentOfADaemon(t *testing.T) {
 	if got := daemon("stop"); got.code != 0 || strings.Contains(got.err, "HADOOP_STOP_TIMEOUT") || alive(pid) {
 		t.Errorf("%+v", got)
 	}
-	for set, want := range map[string]int{"19.6": 20, "0": 0, "7": 7, "x": defaultStopTimeout, "-1": defaultStopTimeout, "NaN": defaultStopTimeout, "1e99": defaultStopTimeout} {
+	for set, want := range map[string]int{"19.6": 20, "0": 1, "0.4": 1, "0.5": 1, "1.5": 2, "2.5": 2, "7": 7, "x": defaultStopTimeout, "-1": defaultStopTimeout, "NaN": defaultStopTimeout, "1e99": defaultStopTimeout} {
 		w := newWorld("HADOOP_STOP_TIMEOUT=" + set)
 		if got := (&call{Env: &w.Env}).stopTimeout(); got != want || (w.err.Len() > 0) != (want == defaultStopTimeout) {
 			t.Errorf("%s: %d %s", set, got, w.err.String())
@@ -254,7 +400,7 @@ func TestEnvironmentOfADaemon(t *testing.T) {
 	for _, name := range []string{"HADOOP_PID_DIR", "HADOOP_LOG_DIR"} {
 		was := w.vars[name]
 		w.vars[name] = "/proc/none/x"
-		if got := daemon("start"); got.code != 1 || !strings.Contains(got.err, "/proc/none/x cannot be made ("+name+"): ") {
+		if got := daemon("start"); got.code != 1 || !strings.Contains(got.err, "cannot create /proc/none/x ("+name+"): ") {
 			t.Errorf("%+v", got)
 		}
 		w.vars[name] = was

@@ -93,8 +93,13 @@ func (c *call) surround() {
 // warnOfFunctions names the files of functions that Hadoop's scripts would have run.
 func (s *surroundings) warnOfFunctions(home string) {
 	paths := []string{filepath.Join(s.dir, "hadoop-user-functions.sh"), filepath.Join(home, ".hadooprc")}
-	profiles, _ := filepath.Glob(filepath.Join(s.dir, "shellprofile.d", "*.sh")) // a directory with a bracket in its name has none
-	for _, path := range append(paths, profiles...) {
+	profiles, _ := os.ReadDir(filepath.Join(s.dir, "shellprofile.d")) // there may be none
+	for _, p := range profiles {
+		if name := p.Name(); strings.HasSuffix(name, ".sh") && !strings.HasPrefix(name, ".") {
+			paths = append(paths, filepath.Join(s.dir, "shellprofile.d", name))
+		}
+	}
+	for _, path := range paths {
 		if _, err := os.Stat(path); err == nil && filepath.IsAbs(path) && filepath.Base(path) != "example.sh" { // Hadoop's own example
 			fmt.Fprintf(s.c.Stderr, "WARNING: %s is not read: it has functions and calls of them, which are not run\n", path)
 		}

@@ -99,7 +99,8 @@ func TestWhatADaemonGetsOfItsScripts(t *testing.T) {
 
 // Files of functions are named that Hadoop's scripts would have run, but for Hadoop's own example.
 func TestFilesOfFunctions(t *testing.T) {
-	root := install(t, map[string]string{"conf/hadoop-user-functions.sh": "", "conf/shellprofile.d/example.sh": "", "conf/shellprofile.d/site.sh": "", "conf/shellprofile.d/README": "",
+	root := install(t, map[string]string{"conf/hadoop-user-functions.sh": "", "conf/shellprofile.d/example.sh": "", "conf/shellprofile.d/site.sh": "", "conf/shellprofile.d/README": "", "conf/shellprofile.d/.site.sh": "",
+		"conf[1]/shellprofile.d/more.sh": "", "conf1/shellprofile.d/other.sh": "",
 		"home/.hadooprc": ""})
 	w := newWorld("HOME=" + root + "/home")
 	w.Daemons.NodeManager = func(context.Context, Start) error { return nil }
@@ -109,6 +110,9 @@ func TestFilesOfFunctions(t *testing.T) {
 	}
 	if got := w.run("--config", root+"/conf", "nodemanager"); got != (result{"", want, 0}) {
 		t.Errorf("%+v\nwant %s", got, want)
+	}
+	if got := w.run("--config", root+"/conf[1]", "nodemanager"); got.code != 0 || !strings.Contains(got.err, "WARNING: "+root+"/conf[1]/shellprofile.d/more.sh is not read") || strings.Contains(got.err, "other.sh") {
+		t.Errorf("%+v", got)
 	}
 	if got := w.run("--config", root+"/conf", "conf", "-lint"); strings.Contains(got.err, "is not read") {
 		t.Errorf("%+v", got)

@@ -16,7 +16,7 @@ const (
 	classClassPath = "org.apache.hadoop.util.Classpath"
 )
 
-// opened are the packages of Java 17 that Hadoop and its libraries look into.
+// opened are the packages of java.base that Hadoop and its libraries reach into by reflection, which Java 17 forbids by default.
 var opened = []string{"java.io", "java.lang", "java.lang.reflect", "java.math", "java.net", "java.text", "java.util", "java.util.concurrent", "java.util.zip",
 	"sun.security.util", "sun.security.x509"}
 
