@@ -31,8 +31,8 @@ type Token = ipc.Token
 // Options of a client. The zero value is usable.
 type Options struct {
 	// Retrying, when set, is told at the first failure to reach an address
-	// and at every tenth after it, and when all ResourceManagers have answered
-	// that they do not serve. It must not block.
+	// and at every tenth after it, and, at most once a minute, of the answer of
+	// a standby while no ResourceManager is active. It must not block.
 	Retrying func(Retry)
 	// Token, when set, is used for the user protocol in place of the name.
 	Token *Token
@@ -45,9 +45,9 @@ type Options struct {
 // Retry is one failed try to reach a ResourceManager.
 type Retry struct {
 	Target Target
-	Tries  int // failures in a row, from 1
+	Tries  int // failures in a row to reach it, or, of Nobody, attempts of the call; from 1
 	Err    error
-	Nobody bool // it was reached and does not serve, and neither does another one
+	Nobody bool // the ResourceManager answered, but neither it nor any other is active
 }
 
 func (r Retry) String() string {
@@ -81,11 +81,17 @@ func New(props *conf.Properties, user string, o Options) (*Client, error) {
 		}
 		return nil
 	}}, o)
-	s.Policy.Retried = c.warn.retried
-	if c.users, err = ipc.NewGroup(c.rpc, addresses(s.User), s.Policy); err == nil {
-		c.admins, err = ipc.NewGroup(c.rpc, addresses(s.Admin), s.Policy)
+	if c.users, err = c.group(s.User); err == nil {
+		c.admins, err = c.group(s.Admin)
 	}
 	return c, err
+}
+
+// group calls whichever of to is active.
+func (c *Client) group(to []Target) (*ipc.Group, error) {
+	p := c.settings.Policy
+	p.Retried = c.warn.retried
+	return ipc.NewGroup(c.rpc, addresses(to), p)
 }
 
 // connect makes a client without addresses.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -231,10 +232,47 @@ func TestNobodyIsActive(t *testing.T) {
 	if _, err := c.Metrics(t.Context()); err == nil || !strings.Contains(err.Error(), "not me") {
 		t.Error(err)
 	}
-	if len(told) != 2 || told[0].Tries != 2 || told[1].Tries != 22 ||
+	if len(told) != 1 || told[0].Tries != 2 ||
 		told[0].String() != "no ResourceManager serves: the one at "+addresses[1]+" (yarn.resourcemanager.address.rm2) answers org.apache.hadoop.ipc.StandbyException: not me" {
 		t.Errorf("told %v", told)
 	}
+}
+
+// The answer of a standby is told also if the other ResourceManager cannot be reached.
+func TestNobodyIsActiveAndOneIsDown(t *testing.T) {
+	standby := clienttest.Start(t, map[string]clienttest.Method{"getClusterMetrics": clienttest.Refuse(ClassStandby, "not me")})
+	var told []Retry
+	c, err := New(clienttest.Properties(t, "yarn.resourcemanager.ha.enabled=true", "yarn.resourcemanager.ha.rm-ids=rm1,rm2", "yarn.resourcemanager.hostname.rm1=h1",
+		"yarn.resourcemanager.hostname.rm2=h2", "yarn.resourcemanager.address.rm1="+standby.Address, "yarn.resourcemanager.address.rm2="+dead(t),
+		"yarn.client.failover-max-attempts=6", "yarn.client.failover-sleep-base-ms=1", "yarn.client.failover-sleep-max-ms=1"), "alice",
+		Options{Retrying: func(r Retry) { told = append(told, r) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Metrics(t.Context()); err == nil {
+		t.Error("answered")
+	}
+	if len(told) != 2 || told[0].Nobody || told[0].Target.ID != "rm2" || !told[1].Nobody || told[1].Target.ID != "rm1" || told[1].Tries != 3 {
+		t.Errorf("told %v", told)
+	}
+}
+
+// While nobody is active that is told once a minute, however many calls find it out.
+func TestNobodyIsToldOnceAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		told := 0
+		w := newWarner(func(Retry) { told++ }, settings{})
+		for range 150 {
+			for attempt := range 3 {
+				w.retried(ipc.Retry{Attempt: attempt, Err: &ipc.RemoteError{Class: ClassStandby}, Nobody: true})
+			}
+			time.Sleep(time.Second)
+		}
+		if told != 3 {
+			t.Error(told)
+		}
+	})
 }
 
 func TestConfigurationErrorsNameEveryProperty(t *testing.T) {

@@ -70,7 +70,7 @@ func NewMaster(props *conf.Properties, credentials token.Credentials, o Options)
 	}
 	m := &Master{attempt: id.Attempt, tokens: map[yarn.NodeID]token.Token{}, books: newBooks(), login: bearer(login)}
 	m.client = connect(s, ipc.Credentials{User: id.User(), Tokens: func(string) *ipc.Token { return m.bearer() }}, o)
-	m.group, err = ipc.NewGroup(m.client.rpc, addresses(s.Master), s.Policy)
+	m.group, err = m.client.group(s.Master)
 	return m, err
 }
 

@@ -308,6 +308,29 @@ func TestAFailedHeartbeatLosesNothing(t *testing.T) {
 	}
 }
 
+// A master is told that no ResourceManager is active; a busy one is.
+func TestAMasterIsToldThatNobodyIsActive(t *testing.T) {
+	for class, want := range map[string]int{ipc.ClassStandby: 1, ipc.ClassRetriable: 0} {
+		refusal := &ipc.RemoteError{Class: class, Message: "not now"}
+		s := startScheduler(t, refusal, refusal)
+		var told []Retry
+		m, err := NewMaster(s.properties(t), credentials(attempt3), Options{Retrying: func(r Retry) { told = append(told, r) }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		if _, err := m.Register(t.Context(), "", -1, ""); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := m.Allocate(t.Context(), 0); err != nil {
+			t.Fatal(err)
+		}
+		if len(told) != want || want == 1 && (!told[0].Nobody || !strings.Contains(told[0].String(), s.Address+" (yarn.resourcemanager.scheduler.address)")) {
+			t.Errorf("%s: told %v", class, told)
+		}
+	}
+}
+
 func TestGrantsThatCrossARaisedRequest(t *testing.T) {
 	s := startScheduler(t, &pb.AllocateResponse{}, granted(1, 2, 3), &pb.AllocateResponse{})
 	m := s.master(t)

@@ -4,25 +4,29 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/heddle-project/heddle/wire/ipc"
 )
 
-// warnEvery is how many failures pass between two notices about an address.
-const warnEvery = 10
+// How often the same is told.
+const (
+	warnEvery   = 10          // failures to reach an address
+	nobodyEvery = time.Minute // that nobody is active
+)
 
 // warner counts failures by address and passes some of them on.
 type warner struct {
 	tell    func(Retry)
-	group   int // addresses that a call goes to
 	targets map[string]Target
 
-	mu    sync.Mutex
-	tries map[string]int
+	mu     sync.Mutex
+	tries  map[string]int
+	nobody time.Time // when it was told last that nobody is active
 }
 
 func newWarner(tell func(Retry), s settings) *warner {
-	w := &warner{tell: tell, group: max(1, len(s.User)), targets: map[string]Target{}, tries: map[string]int{}}
+	w := &warner{tell: tell, targets: map[string]Target{}, tries: map[string]int{}}
 	for _, t := range slices.Concat(s.User, s.Admin, s.Master) {
 		w.targets[t.Address] = t
 	}
@@ -39,11 +43,21 @@ func (w *warner) failed(address string, err error) {
 	}
 }
 
-// retried is told of attempts after which a call goes on. Answers of standbys are not worth a word before each address has been asked.
-func (w *warner) retried(address string, attempt int, err error) {
+// retried is told of attempts after which a call goes on. The answer of a standby is worth a word if nobody else is active.
+func (w *warner) retried(r ipc.Retry) {
 	var answer *ipc.RemoteError
-	if n := attempt - w.group; w.tell != nil && n >= 0 && n%(warnEvery*w.group) == 0 && errors.As(err, &answer) {
-		w.tell(Retry{Target: w.targets[address], Tries: attempt, Err: err, Nobody: true})
+	if w.tell == nil || !r.Nobody || !errors.As(r.Err, &answer) {
+		return
+	}
+	w.mu.Lock()
+	now := time.Now()
+	says := now.Sub(w.nobody) >= nobodyEvery
+	if says {
+		w.nobody = now
+	}
+	w.mu.Unlock()
+	if says {
+		w.tell(Retry{Target: w.targets[r.Address], Tries: r.Attempt, Err: r.Err, Nobody: true})
 	}
 }
 

@@ -28,7 +28,7 @@ const maxLocalizers = 8
 func (d *Daemon) prepareLocalizer() (err error) {
 	s := &d.settings.Localizer
 	if d.systems, err = filesystem.New(filesystem.Config{Default: d.settings.Logs.DefaultFS, Property: d.site.Get, Site: d.site.HDFSSite(),
-		Waiting: func(text string) { d.Log.Warn("HDFS is waited for", "why", text) }}); err != nil {
+		Waiting: func(text string) { d.Log.Warn("waiting for HDFS", "why", text) }}); err != nil {
 		return fmt.Errorf("cannot reach file systems: %w", err)
 	}
 	d.java = java.New(java.Config{Environ: d.Environ, Conf: d.hadoopConf, Address: d.localizerAddress, User: d.User, Dirs: d.localizerDirs,

@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
-	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/heddle-project/heddle/internal/seldom"
 	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/nodemanager/engine"
 	"github.com/heddle-project/heddle/nodemanager/heartbeat"
@@ -177,7 +179,9 @@ func (d *Daemon) prepareReporter(label func() string) error {
 	for _, x := range t.Targets {
 		addresses = append(addresses, x.Address.String())
 	}
-	group, err := ipc.NewGroup(d.rpc, addresses, ipc.Policy{Attempts: t.Attempts, Base: t.Base, Most: t.Most, Retried: d.unanswered(len(addresses))})
+	policy := ipc.Policy{Attempts: t.Attempts, Base: t.Base, Most: t.Most}
+	policy.Retried, policy.Answered = d.unanswered()
+	group, err := ipc.NewGroup(d.rpc, addresses, policy)
 	if err != nil {
 		return fmt.Errorf("cannot reach a ResourceManager (%s): %w", t.Targets[0].Property, err)
 	}
@@ -189,21 +193,27 @@ func (d *Daemon) prepareReporter(label func() string) error {
 	return nil
 }
 
-// unansweredEvery is how often a NodeManager says that no ResourceManager takes its reports.
-const unansweredEvery = time.Minute
-
-// unanswered says that no ResourceManager takes a report: when each has been asked, and then from time to time.
-func (d *Daemon) unanswered(addresses int) func(address string, attempt int, err error) {
-	var mu sync.Mutex
-	var last time.Time
-	return func(address string, attempt int, err error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if now := time.Now(); attempt == addresses || attempt > addresses && now.Sub(last) >= unansweredEvery {
-			last = now
-			d.Log.Warn("no ResourceManager takes the node's reports; it goes on, and so do its containers", "asked", attempt, "last", address, "error", err)
+// unanswered returns two callbacks: retried warns once every address has failed for a report, then at most once a minute; answered says
+// when a report is taken again after such a warning.
+func (d *Daemon) unanswered() (retried func(ipc.Retry), answered func(address string)) {
+	text := "no ResourceManager takes the node's reports; containers go on"
+	if n := d.settings.Tracker.Attempts; n < math.MaxInt32 {
+		text += fmt.Sprintf("; the NodeManager ends after %d attempts (yarn.resourcemanager.connect.max-wait.ms) if it can reach none", n)
+	}
+	var limit seldom.Limit
+	var warned atomic.Bool
+	retried = func(r ipc.Retry) {
+		if r.Nobody && limit.Pass("") {
+			warned.Store(true)
+			d.Log.Warn(text, "attempt", r.Attempt, "last", r.Address, "error", r.Err)
 		}
 	}
+	answered = func(address string) {
+		if warned.Swap(false) {
+			d.Log.Info("a ResourceManager takes the node's reports again", "address", address)
+		}
+	}
+	return retried, answered
 }
 
 // resized is called when the ResourceManager has changed what the node offers.

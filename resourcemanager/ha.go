@@ -90,8 +90,8 @@ func (d *Daemon) elect() error {
 	if err != nil {
 		return fmt.Errorf("cannot stand for the election (yarn.resourcemanager.zk-address): %w", err)
 	}
-	d.Log.Info("this ResourceManager stands for the election; an active one that dies is missed when its session ends", "id", h.ID,
-		"zooKeeper", cmp.Or(z.Elector, z.Address), "session", z.Session)
+	d.Log.Info("standing for election; an active ResourceManager that dies is replaced once its session expires", "id", h.ID,
+		"zooKeeper", cmp.Or(z.Elector, z.Address), "requestedSession", z.Session)
 	d.elector.Store(e)
 	close(known)
 	return nil

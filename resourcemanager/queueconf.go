@@ -18,6 +18,7 @@ import (
 
 	"github.com/heddle-project/heddle/conf"
 	"github.com/heddle-project/heddle/internal/filesystem"
+	"github.com/heddle-project/heddle/internal/seldom"
 	"github.com/heddle-project/heddle/internal/zookeeper"
 	"github.com/heddle-project/heddle/resourcemanager/confstore"
 	"github.com/heddle-project/heddle/resourcemanager/engine"
@@ -132,7 +133,7 @@ func (t *term) openConfNodes(ctx context.Context) (confstore.Store, error) {
 		return nil, fmt.Errorf("hadoop.zk.auth: %w", err)
 	}
 	conn, err := t.openZooKeeper(zookeeper.Options{Address: z.Address, Session: z.Session, Auth: auth, MaxRequest: z.MaxRequest,
-		Log: seldom(t.Log)})
+		Log: zooKeeperLog(t.Log)})
 	if err != nil {
 		return nil, err
 	}
@@ -497,17 +498,17 @@ func (t *term) noteRefresh(user string) {
 	}
 }
 
-// seldom logs what a connection to ZooKeeper says at INFO, but within a minute of that at DEBUG: while a server is down it says so every second.
-func seldom(log *slog.Logger) func(text string) {
-	var mu sync.Mutex
-	var next time.Time
+// zooKeeperLog logs each text of a connection, whatever numbers are in it, at most once a minute at INFO and otherwise at DEBUG: while a
+// server is down, the client logs a failure every second.
+func zooKeeperLog(log *slog.Logger) func(text string) {
+	var limit seldom.Limit
 	return func(text string) {
-		mu.Lock()
-		defer mu.Unlock()
 		level := slog.LevelDebug
-		if now := time.Now(); !now.Before(next) {
-			level, next = slog.LevelInfo, now.Add(time.Minute)
+		if limit.Pass(digits.ReplaceAllString(text, "")) {
+			level = slog.LevelInfo
 		}
 		log.Log(context.Background(), level, text, "logger", "zookeeper")
 	}
 }
+
+var digits = regexp.MustCompile(`[0-9]+`)

@@ -126,7 +126,7 @@ func (t *term) openLabels(ctx context.Context) (store.Store, error) {
 // fileSystems are those that the configuration leads to. Who waits for HDFS says so.
 func (p *process) fileSystems(site *conf.Properties) (*filesystem.Systems, error) {
 	return filesystem.New(filesystem.Config{Default: site.Get("fs.defaultFS"), Property: site.Get, Site: site.HDFSSite(),
-		Waiting: func(text string) { p.Log.Warn("HDFS is waited for", "why", text) }})
+		Waiting: func(text string) { p.Log.Warn("waiting for HDFS", "why", text) }})
 }
 
 // labelOptions say where labels are kept.

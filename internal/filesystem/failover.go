@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/heddle-project/heddle/internal/seldom"
 )
 
 // service stands between the library, which sees one connection that never breaks, and the NameNodes of a cluster. A call
@@ -25,6 +27,7 @@ type service struct {
 	cfg    Config
 	c      cluster
 	active *atomic.Int32 // the NameNode that answered last, for all connections to the cluster
+	waits  *seldom.Limit // likewise: what Waiting is told
 
 	at     int // the NameNode that conn leads to
 	conn   net.Conn
@@ -34,8 +37,8 @@ type service struct {
 	answer []byte   // what the library has not read of one
 }
 
-func newService(s *session, cfg Config, c cluster, active *atomic.Int32) *service {
-	return &service{s: s, cfg: cfg, c: c, active: active, at: int(active.Load()) % len(c.nodes)}
+func newService(s *session, cfg Config, c cluster, active *atomic.Int32, waits *seldom.Limit) *service {
+	return &service{s: s, cfg: cfg, c: c, active: active, waits: waits, at: int(active.Load()) % len(c.nodes)}
 }
 
 // helloParts is the number of Writes before the first call.
@@ -90,7 +93,7 @@ const (
 
 // ask makes a call until a NameNode answers or the cluster's bounds on tries are reached. Without a call it connects.
 func (v *service) ask(call []byte) ([]byte, error) {
-	start, failovers, retries, told := time.Now(), 0, 0, false
+	start, failovers, retries := time.Now(), 0, 0
 	failed := make([]error, len(v.c.nodes))
 	for {
 		answer, next, err := v.attempt(call)
@@ -102,7 +105,7 @@ func (v *service) ask(call []byte) ([]byte, error) {
 		}
 		failed[v.at] = err
 		var pause time.Duration
-		enough := false
+		enough, why := false, "" // why it pauses, if it does
 		switch next {
 		case elsewhere:
 			v.hangUp()
@@ -111,18 +114,19 @@ func (v *service) ask(call []byte) ([]byte, error) {
 			// Everybody is asked once before anybody is asked again.
 			if failovers++; failovers >= len(v.c.nodes) {
 				pause = v.pause(failovers - len(v.c.nodes) + 1)
+				why = v.unserved(failed, failovers+retries, start).Error()
 			}
 		case later:
 			enough = retries >= v.c.retries
 			pause = v.pause(retries)
+			why = fmt.Sprintf("%s of %s asks for patience: %v", v.c.nodes[v.at], v.c.name, err)
 			retries++
 		}
 		if enough {
 			return nil, v.unserved(failed, failovers+retries, start)
 		}
-		if tell := v.cfg.Waiting; tell != nil && pause > 0 && !told {
-			told = true
-			tell(v.unserved(failed, failovers+retries, start).Error())
+		if tell := v.cfg.Waiting; tell != nil && why != "" && v.waits.Pass(v.c.name) {
+			tell(why)
 		}
 		select {
 		case <-v.s.ctx.Done():

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/heddle-project/heddle/internal/seldom"
 )
 
 // FileSystem is one connection to one file system. Paths are absolute and slash-separated, as URL.Path has them.
@@ -107,7 +109,8 @@ type Config struct {
 	Property func(key string) string
 	// Site tells people which hdfs-site.xml was read: "/etc/hadoop/hdfs-site.xml does not exist".
 	Site string
-	// Waiting, when set, is told once for a call that every NameNode has been asked and none serves, while the call goes on.
+	// Waiting, when set, is called before a call asks a NameNode for the second time, at most once a minute for one cluster, with what
+	// was answered: by all its NameNodes, or by the one that asks for patience.
 	Waiting func(text string)
 	Limits  Limits
 	// TLS is for https; nil trusts the machine's authorities.
@@ -120,7 +123,8 @@ type Config struct {
 type Systems struct {
 	cfg    Config
 	home   URL
-	active sync.Map // of each name service, an *atomic.Int32: the NameNode that answered last
+	active sync.Map     // of each name service, an *atomic.Int32: the NameNode that answered last
+	waits  seldom.Limit // by name service: what Waiting is told
 }
 
 func (s *Systems) activeOf(service string) *atomic.Int32 {

@@ -35,7 +35,7 @@ func newHDFS(ctx context.Context, s *Systems, u URL, user string) (*hadoop, erro
 		return nil, err
 	}
 	h := &hadoop{session: newSession(ctx, cfg), url: u, cfg: cfg}
-	v := newService(h.session, cfg, c, s.activeOf(c.name))
+	v := newService(h.session, cfg, c, s.activeOf(c.name), &s.waits)
 	options.Addresses = []string{c.name}
 	options.NamenodeDialFunc = func(context.Context, string, string) (net.Conn, error) { return v, nil }
 	options.DatanodeDialFunc = func(_ context.Context, network, address string) (net.Conn, error) {

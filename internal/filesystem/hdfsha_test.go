@@ -227,6 +227,31 @@ func TestHDFSAsksForPatience(t *testing.T) {
 	}
 }
 
+// That a cluster is waited for is told once a minute, whichever calls wait, and whether or not they pause between their tries.
+func TestHDFSTellsSeldomThatItWaits(t *testing.T) {
+	for _, x := range []struct{ class, sleep, want string }{
+		{"org.apache.hadoop.ipc.StandbyException", "0", "no NameNode of pair serves, asked 2 times"},
+		{"org.apache.hadoop.ipc.RetriableException", "1", " of pair asks for patience: not now"},
+		{"org.apache.hadoop.ipc.RetriableException", "0", " of pair asks for patience: not now"},
+	} {
+		p := newPair(t, map[string]func() []byte{"getFileInfo": refusal(x.class, "not now")})
+		p.properties["dfs.client.failover.sleep.base.millis"] = x.sleep
+		p.properties["dfs.client.failover.max.attempts"], p.properties["dfs.client.retry.max.attempts"] = "4", "4"
+		var told []string
+		cfg := site(p.properties)
+		cfg.Waiting = func(text string) { told = append(told, text) }
+		f := connect(t, cfg, "hdfs://pair")
+		for range 3 {
+			if _, err := f.Stat("/x"); err == nil {
+				t.Error("served")
+			}
+		}
+		if len(told) != 1 || !strings.Contains(told[0], x.want) {
+			t.Errorf("%s: told %q", x.class, told)
+		}
+	}
+}
+
 func TestHDFSARefusalStands(t *testing.T) {
 	p := newPair(t, map[string]func() []byte{"getFileInfo": refusal("org.apache.hadoop.security.AccessControlException", "Permission denied")})
 	p.active(p.nn1)

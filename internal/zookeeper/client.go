@@ -201,7 +201,7 @@ func call[T any](ctx context.Context, c *client, what, path string, do func(path
 		default:
 		}
 		if c.chroot != "" && what == "create" && errors.Is(err, ErrNoNode) && strings.Count(path, "/") == 1 {
-			err = fmt.Errorf("%w: the path %s in the address of ZooKeeper has to be made first", err, c.chroot)
+			err = fmt.Errorf("%w: the path %s in the address of ZooKeeper does not exist: create it first", err, c.chroot)
 		}
 		_, err = fail(err)
 		return a.value, err

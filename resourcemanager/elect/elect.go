@@ -69,9 +69,9 @@ type Elector struct {
 
 	lease atomic.Int64 // nanoseconds of Clock until which the lock is surely held
 
-	opened map[zookeeper.Conn]bool // the connections that are not closed yet; true: the lock is to be released first. Guarded by mu
-	left   sync.Once
-	failed string // what the connection has said last. Guarded by mu
+	opened   map[zookeeper.Conn]bool // the connections that are not closed yet; true: the lock is to be released first. Guarded by mu
+	left     sync.Once
+	lastLine string // what the connection has logged last. Guarded by mu
 
 	ctx    context.Context
 	end    context.CancelFunc
@@ -121,7 +121,7 @@ func Start(c Config) (*Elector, error) {
 	}
 	e.work.Go(e.run)
 	e.work.Go(e.serve)
-	e.work.Go(e.miss)
+	e.work.Go(e.reportAbsence)
 	return e, nil
 }
 
@@ -170,7 +170,7 @@ func (e *Elector) open() error {
 	}
 	o.Log = func(text string) {
 		e.mu.Lock()
-		e.failed = text
+		e.lastLine = text
 		e.mu.Unlock()
 		if e.cfg.Options.Log != nil {
 			e.cfg.Options.Log(text)
@@ -307,11 +307,11 @@ func (e *Elector) alarm(text string) {
 	e.cfg.Log.Error("the election: "+text, "id", e.cfg.ID)
 }
 
-// miss says from time to time that there is no connection to ZooKeeper, and what the last one has failed of.
-func (e *Elector) miss() {
+// reportAbsence says from time to time that there is no connection to ZooKeeper, and the last thing the connection logged.
+func (e *Elector) reportAbsence() {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
-	a := absence{since: e.cfg.Clock()}
+	a := absenceFrom(e.cfg.Clock())
 	for {
 		select {
 		case <-e.ctx.Done():
@@ -319,22 +319,31 @@ func (e *Elector) miss() {
 		case <-ticker.C:
 		}
 		e.mu.Lock()
-		connected, why := e.status.Connected, e.failed
+		connected, state, last := e.status.Connected, e.status.State, e.lastLine
 		e.mu.Unlock()
 		switch away, says := a.step(e.cfg.Clock(), connected); {
 		case says && connected:
 			e.cfg.Log.Info("ZooKeeper is reached again", "id", e.cfg.ID)
 		case says:
-			e.cfg.Log.Warn("there is no connection to ZooKeeper: this ResourceManager cannot be elected", "id", e.cfg.ID, "zooKeeper", e.cfg.Options.Address,
-				"for", away.Round(time.Second), "last", why)
+			e.cfg.Log.Warn("there is no connection to ZooKeeper: "+absent(state), "id", e.cfg.ID, "zooKeeper", e.cfg.Options.Address,
+				"for", away.Round(time.Second), "last", last)
 		}
 	}
+}
+
+// absent is what it means to a candidate in this state that it has no connection.
+func absent(s State) string {
+	if s == Taking || s == Active {
+		return "this ResourceManager is active, and becomes a standby before its session expires"
+	}
+	return "this ResourceManager cannot be elected"
 }
 
 // absence decides when it is said that there is no connection.
 type absence struct {
 	since time.Duration // when there was one last
-	said  int           // how often it was said
+	next  time.Duration // when it is said
+	said  bool
 }
 
 // When an absence is told for the first time, and after that.
@@ -343,17 +352,19 @@ const (
 	absenceAgain = time.Minute
 )
 
+func absenceFrom(now time.Duration) absence { return absence{since: now, next: now + absenceFirst} }
+
 // step tells how long there has been no connection, and whether that, or its end, is to be said.
 func (a *absence) step(now time.Duration, connected bool) (away time.Duration, says bool) {
 	if connected {
-		says = a.said > 0
-		*a = absence{since: now}
+		says = a.said
+		*a = absenceFrom(now)
 		return 0, says
 	}
-	if away = now - a.since; away < absenceFirst+time.Duration(a.said)*absenceAgain {
+	if away = now - a.since; now < a.next {
 		return away, false
 	}
-	a.said++
+	a.said, a.next = true, now+absenceAgain
 	return away, true
 }
 

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -363,7 +364,7 @@ func TestCloseReleasesWhatWaits(t *testing.T) {
 func TestAbsence(t *testing.T) {
 	var told []time.Duration
 	ends := 0
-	a := absence{since: 100 * time.Second}
+	a := absenceFrom(100 * time.Second)
 	for at := 101; at < 400; at++ {
 		connected := at == 105 || at == 300 || at > 350
 		switch away, says := a.step(time.Duration(at)*time.Second, connected); {
@@ -377,4 +378,38 @@ func TestAbsence(t *testing.T) {
 	if !slices.Equal(told, want) || ends != 2 {
 		t.Errorf("told %v, %d ends", told, ends)
 	}
+}
+
+// After the machine has slept an absence is told once, and again a minute later.
+func TestAbsenceOverSleep(t *testing.T) {
+	a := absenceFrom(0)
+	told := 0
+	for at := 30 * time.Minute; at < 32*time.Minute; at += time.Second {
+		if _, says := a.step(at, false); says {
+			told++
+		}
+	}
+	if told != 2 {
+		t.Errorf("told %d times in two minutes", told)
+	}
+}
+
+// Without a connection an active one says that it is still active, and a standby that it cannot be elected.
+func TestAbsenceOfTheActive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		s := zookeepertest.New()
+		one := stands(t, s, "rm1", time.Minute, func(c *Config) { c.Clock = func() time.Duration { return time.Since(began) + time.Hour } })
+		one.reaches(Active)
+		s.Cut(one.conn)
+		time.Sleep(30 * time.Second)
+		if !one.Holds() || !one.logged("no connection to ZooKeeper: this ResourceManager is active, and becomes a standby") || one.logged("cannot be elected") {
+			t.Error(one.out.String())
+		}
+		time.Sleep(time.Minute)
+		if one.Holds() || !one.logged("no connection to ZooKeeper: this ResourceManager cannot be elected") {
+			t.Error(one.out.String())
+		}
+		one.Close()
+	})
 }

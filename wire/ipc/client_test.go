@@ -296,6 +296,50 @@ func TestFailover(t *testing.T) {
 	}
 }
 
+// Nobody is active once each address has failed in a call, and an active server that is busy is somebody.
+func TestNobodyIsActive(t *testing.T) {
+	gone, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone.Close()
+	refusing := func(class string, times int) string {
+		return serve(t, ServerConfig{Protocols: []Protocol{{Name: clientProtocol, Version: 1, Methods: map[string]Handler{
+			"echo": func(c *Call) {
+				if times--; times >= 0 {
+					c.Fail(&RemoteError{Class: class, Message: "not now"})
+					return
+				}
+				c.Reply(nil)
+			}}}}}).Addr().String()
+	}
+	for _, x := range []struct {
+		addresses []string
+		nobody    string // of each attempt after which the call goes on
+	}{
+		{[]string{gone.Addr().String(), refusing(ClassStandby, 100), refusing(ClassRetriable, 2)}, "nnnn"},
+		{[]string{refusing(ClassStandby, 1), gone.Addr().String()}, "ny"},
+		{[]string{refusing(ClassStandby, 2), gone.Addr().String()}, "nyyy"},
+		{[]string{refusing(ClassRetriable, 3)}, "nnn"},
+		{[]string{refusing(ClassStandby, 3)}, "yyy"},
+	} {
+		nobody, answered := "", ""
+		g, err := NewGroup(dial(t, ClientConfig{Credentials: Credentials{User: "a"}}), x.addresses, Policy{Attempts: 9, Base: time.Millisecond, Most: time.Millisecond,
+			Retried: func(r Retry) {
+				if r.Attempt != len(nobody)+1 || r.Err == nil || answered != "" {
+					t.Errorf("%+v after %q", r, nobody)
+				}
+				nobody += map[bool]string{true: "y", false: "n"}[r.Nobody]
+			}, Answered: func(address string) { answered += address }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := g.Call(t.Context(), clientProtocol, "echo", true, nil); err != nil || nobody != x.nobody || answered != g.Active() {
+			t.Errorf("%v, %q, want %q; %q answered", err, nobody, x.nobody, answered)
+		}
+	}
+}
+
 func TestPolicyWait(t *testing.T) {
 	p := Policy{Base: time.Second, Most: 5 * time.Second}
 	for attempt, most := range []time.Duration{0, 3 * time.Second, 6 * time.Second, 7500 * time.Millisecond, 7500 * time.Millisecond} {

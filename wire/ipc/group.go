@@ -41,6 +41,12 @@ func Judge(err error, ha, repeatable bool) Verdict {
 	return GiveUp
 }
 
+// isBusy tells whether err is the answer of an active server that is to be asked again.
+func isBusy(err error) bool {
+	var r *RemoteError
+	return errors.As(err, &r) && r.Class == ClassRetriable
+}
+
 func elsewhere(ha bool) Verdict {
 	if ha {
 		return Failover
@@ -80,8 +86,19 @@ type Policy struct {
 	// varied between half and one and a half.
 	Base time.Duration
 	Most time.Duration // 30 s (yarn.client.failover-sleep-max-ms)
-	// Retried, when set, is told of each attempt after which the call goes on. attempt counts from 1.
-	Retried func(address string, attempt int, err error)
+	// Retried, when set, is told of each attempt after which the call goes on.
+	Retried func(Retry)
+	// Answered, when set, is told which address has answered a call.
+	Answered func(address string)
+}
+
+// Retry is a failed attempt after which a call goes on.
+type Retry struct {
+	Address string
+	Attempt int // of this call, from 1
+	Err     error
+	// Nobody: all addresses have failed in this call, and each was a standby or could not be reached when it was asked last.
+	Nobody bool
 }
 
 // Group calls whichever of several addresses is active.
@@ -115,10 +132,14 @@ func (g *Group) at(n uint32) string { return g.addresses[n%uint32(len(g.addresse
 // error is that of the last attempt.
 func (g *Group) Call(ctx context.Context, protocol, method string, repeatable bool, request []byte) ([]byte, error) {
 	ha := len(g.addresses) > 1
+	away := map[uint32]bool{} // by address: it was asked, and is no active server
 	for attempt := 0; ; attempt++ {
 		seen := g.active.Load()
 		answer, err := g.client.do(ctx, &g.client.cfg.Credentials, g.at(seen), protocol, method, request, int32(attempt))
 		if err == nil {
+			if g.policy.Answered != nil {
+				g.policy.Answered(g.at(seen))
+			}
 			return answer, nil
 		}
 		if ctx.Err() != nil {
@@ -132,7 +153,12 @@ func (g *Group) Call(ctx context.Context, protocol, method string, repeatable bo
 			return nil, fmt.Errorf("gave up after %d attempts: %w", attempt+1, err)
 		}
 		if g.policy.Retried != nil {
-			g.policy.Retried(g.at(seen), attempt+1, err)
+			if at := seen % uint32(len(g.addresses)); isBusy(err) {
+				delete(away, at)
+			} else {
+				away[at] = true
+			}
+			g.policy.Retried(Retry{g.at(seen), attempt + 1, err, len(away) == len(g.addresses)})
 		}
 		if verdict == Failover {
 			g.active.CompareAndSwap(seen, seen+1) // calls that fail together move on together
