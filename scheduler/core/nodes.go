@@ -61,8 +61,9 @@ func (s *Core) Together(changes func()) {
 // SetNodeTotal changes what a node has; see the facade.
 //
 // compat: a reservation on the node ends, and leaves remember the users of its
-// containers again, because Apache treats the change like one of its partition. The
-// FairScheduler has no partitions, and its reservations stay.
+// containers again, because Apache treats the change like one of its partition. Queues
+// follow the new size before that, and once more after it. The FairScheduler has no
+// partitions, and its reservations stay.
 func (s *Core) SetNodeTotal(ref NodeRef, total resource) {
 	s.resize(ref, total, s.KeepReserved, s.Books.SetTotal)
 }
@@ -72,17 +73,18 @@ func (s *Core) resize(ref NodeRef, total resource, keepReserved bool, set func(N
 	changed := n.Total != total
 	set(ref, total)
 	s.freed(ref)
-	s.Recalculate()
 	if !changed {
+		s.Recalculate()
 		return
 	}
+	s.nodesChanged()
 	for _, c := range s.Books.OnNode(ref, math.MaxInt) {
 		s.moveUsage(c, n.Part, n.Part)
 	}
 	if n.Reserved >= 0 && !keepReserved {
 		s.End(n.Reserved, cluster.NodeGone)
 	}
-	s.nodesChanged()
+	s.Recalculate()
 }
 
 // Overcommitted implements scheduler.Scheduler.Overcommitted. Opportunistic containers take no room in the books.

@@ -149,7 +149,7 @@ func (w *World) configure() (*config.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("yarn-site: %w", err)
 	}
-	types, err := properties(nil, w.header.Types)
+	types, err := properties(site, w.header.Types)
 	if err != nil {
 		return nil, fmt.Errorf("resource-types: %w", err)
 	}
