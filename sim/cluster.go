@@ -402,6 +402,9 @@ func (c *Cluster) Digest() uint64 { return c.digest }
 // alive tells whether the application has not ended, or its client waits for an answer.
 func (c *Cluster) alive(a *client) bool {
 	_, there := c.owner.apps[a.id]
+	if !there { // a late copy of a submission that was refused may have been accepted, by a ResourceManager before this one
+		_, there = c.application(a.id)
+	}
 	return !a.ended && (there || !a.refused)
 }
 
