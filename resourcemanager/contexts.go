@@ -34,20 +34,14 @@ var inStore = &kept{accepted: true}
 
 func newContexts() *contexts { return &contexts{byID: map[yarn.ApplicationID]*kept{}} }
 
-// Expect is told how many contexts Recovered will be told of.
-func (c *contexts) Expect(n int) {
+// Recovered is told of all that earlier terms have stored, before any other.
+func (c *contexts) Recovered(apps []*state.Application) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.byID) == 0 {
-		c.byID = make(map[yarn.ApplicationID]*kept, n)
+	c.byID = make(map[yarn.ApplicationID]*kept, len(apps))
+	for _, a := range apps {
+		c.byID[a.ID] = c.accepted(a.Context)
 	}
-}
-
-// Recovered is told of a context that an earlier term has stored.
-func (c *contexts) Recovered(id yarn.ApplicationID, b []byte) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.byID[id] = c.accepted(b)
 }
 
 func (c *contexts) accepted(b []byte) *kept {

@@ -63,7 +63,7 @@ func TestContextsInStore(t *testing.T) {
 	if got, err := c.Get(id); got != nil || err != nil {
 		t.Errorf("dropped: %q, %v", got, err)
 	}
-	c.Recovered(id, nil)
+	c.Recovered([]*state.Application{{ID: id}})
 	if got, _ := c.Get(id); string(got) != "a" {
 		t.Errorf("recovered: %q", got)
 	}

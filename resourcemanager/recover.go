@@ -2,6 +2,7 @@ package resourcemanager
 
 import (
 	"context"
+	"sync"
 
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/state"
@@ -22,7 +23,10 @@ func (t *term) recover(ctx context.Context) error {
 	}
 	cmd := engine.Recover{Labels: s.Labels, Drains: s.NodeDeadlines, Reservations: s.Reservations,
 		Applications: make([]engine.RecoveredApplication, 0, len(s.Applications))}
-	t.contexts.Expect(len(s.Applications))
+	var contexts sync.WaitGroup
+	contexts.Go(func() { t.contexts.Recovered(s.Applications) })
+	defer contexts.Wait()
+	var unusable []yarn.ApplicationID
 	for i, r := range s.Applications { // by id, too
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -30,14 +34,20 @@ func (t *term) recover(ctx context.Context) error {
 		sub, err := t.submission(s, i)
 		if err != nil {
 			t.leaveAlone(r.Key(), err.Error())
+			unusable = append(unusable, r.ID)
 			continue
 		}
-		t.contexts.Recovered(r.ID, r.Context)
-		r.Context = nil
 		t.admit(r, attempts[r.ID])
 		cmd.Applications = append(cmd.Applications, engine.RecoveredApplication{Submission: sub, Record: r, Attempts: attempts[r.ID]})
 	}
 	t.storedGroups.Clear()
+	contexts.Wait() // the engine may store any record again, with its context
+	for _, id := range unusable {
+		t.contexts.Drop(id)
+	}
+	for _, r := range s.Applications {
+		r.Context = nil
+	}
 	if len(cmd.Applications)+len(cmd.Labels.Known)+len(cmd.Drains)+len(cmd.Reservations) > 0 {
 		t.Log.Info("recovering", "applications", len(cmd.Applications), "draining nodes", len(cmd.Drains), "attempts", len(s.Attempts), "labels", len(cmd.Labels.Known), "reservations", len(cmd.Reservations), "epoch", s.Epoch)
 		t.loop.Post(cmd)

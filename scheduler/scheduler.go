@@ -197,6 +197,9 @@ func (s *Scheduler) MayAdminister(path, user, realUser string, groups []string) 
 	return s.core.MayAdminister(path, user, realUser, groups)
 }
 
+// Expect is told how many applications will be added, before the first one.
+func (s *Scheduler) Expect(apps int) { s.core.Expect(apps) }
+
 // AddApplication enters an application into the queue that Place named, which
 // is created where that is allowed. Refusals: the queue's state and its limits
 // on numbers of applications.

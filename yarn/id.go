@@ -81,7 +81,10 @@ func (id ContainerID) IsZero() bool { return id == ContainerID{} }
 
 // Compare orders applications by the age of their ResourceManager, then by number.
 func (id ApplicationID) Compare(other ApplicationID) int {
-	return cmp.Or(cmp.Compare(id.ClusterTimestamp, other.ClusterTimestamp), cmp.Compare(id.Sequence, other.Sequence))
+	if c := cmp.Compare(id.ClusterTimestamp, other.ClusterTimestamp); c != 0 {
+		return c
+	}
+	return cmp.Compare(id.Sequence, other.Sequence)
 }
 
 // Compare orders attempts by application, then by number.

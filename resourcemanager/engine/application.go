@@ -268,8 +268,8 @@ func (e *Engine) enter(a *application, recovering bool) bool {
 	e.waits.forget(ref)
 	e.counts.live++
 	*at(&e.byRef, int(ref)) = a
-	if usage := e.sched.AppUsage(ref); usage.Queue != "" {
-		a.enters(usage.Queue)
+	if queue := e.sched.QueueOf(ref); queue != "" {
+		a.enters(queue)
 	}
 	e.appTo(a, yarn.AppAccepted)
 	return true

@@ -16,6 +16,8 @@ func (e *Engine) recover(c Recover) {
 	e.recoverReservations(c.Reservations)
 	if n := len(c.Applications); len(e.apps) == 0 {
 		e.apps, e.order = make(map[yarn.ApplicationID]*application, n), make([]*application, 0, n)
+		e.byRef, e.dirtyApps = make([]*application, 0, n), make([]*application, 0, n)
+		e.sched.Expect(n)
 	}
 	e.quiet = true // what was told before the restart is not told again
 	for i := range c.Applications {

@@ -9,9 +9,21 @@ import (
 // The allowed changes of state, each with its cause as it is logged. Any other is a
 // defect: the engine panics rather than going on from a state that makes no sense.
 
-type appStep struct{ from, to yarn.ApplicationState }
+type step[S ~uint8] struct{ from, to S }
 
-var appSteps = map[appStep]string{
+// causes are those of the allowed changes, by the state before and the one after.
+type causes [maxStates][maxStates]string
+
+const maxStates = 16 // of an application, an attempt or a node, at most
+
+func causesOf[S ~uint8](allowed map[step[S]]string) (c causes) {
+	for s, cause := range allowed { //tidy:unordered each has a place of its own
+		c[s.from][s.to] = cause
+	}
+	return c
+}
+
+var appCauses = causesOf(map[step[yarn.ApplicationState]]string{
 	{yarn.AppNew, yarn.AppNewSaving}: "submitted; the record is being stored",
 
 	{yarn.AppNewSaving, yarn.AppSubmitted}:   "stored",
@@ -32,11 +44,9 @@ var appSteps = map[appStep]string{
 	{yarn.AppFinalSaving, yarn.AppFailed}:    "the end is stored",
 	{yarn.AppFinalSaving, yarn.AppKilled}:    "the end is stored",
 	{yarn.AppFinishing, yarn.AppFinished}:    "its master's process has ended",
-}
+})
 
-type attemptStep struct{ from, to yarn.AttemptState }
-
-var attemptSteps = map[attemptStep]string{
+var attemptCauses = causesOf(map[step[yarn.AttemptState]]string{
 	{yarn.AttemptNew, yarn.AttemptSubmitted}: "begins",
 	{yarn.AttemptNew, yarn.AttemptLaunched}:  "recovered; its master may still run",
 
@@ -60,11 +70,9 @@ var attemptSteps = map[attemptStep]string{
 	{yarn.AttemptFinalSaving, yarn.AttemptFailed}:    "the end is stored",
 	{yarn.AttemptFinalSaving, yarn.AttemptKilled}:    "the end is stored",
 	{yarn.AttemptFinishing, yarn.AttemptFinished}:    "the process has ended",
-}
+})
 
-type nodeStep struct{ from, to yarn.NodeState }
-
-var nodeSteps = map[nodeStep]string{
+var nodeCauses = causesOf(map[step[yarn.NodeState]]string{
 	{yarn.NodeNew, yarn.NodeRunning}:   "registered",
 	{yarn.NodeNew, yarn.NodeUnhealthy}: "registered unhealthy",
 
@@ -90,11 +98,11 @@ var nodeSteps = map[nodeStep]string{
 	{yarn.NodeDecommissioning, yarn.NodeLost}:           "no heartbeat for too long",
 	{yarn.NodeDecommissioning, yarn.NodeRebooted}:       "its heartbeats lost count",
 	{yarn.NodeDecommissioning, yarn.NodeShutdown}:       "said good-bye, or the include list no longer has it",
-}
+})
 
 func (e *Engine) appTo(a *application, to yarn.ApplicationState) {
-	cause, ok := appSteps[appStep{a.state, to}]
-	if !ok {
+	cause := appCauses[a.state][to]
+	if cause == "" {
 		panic(fmt.Sprintf("engine: application %s cannot go from %s to %s", a.sub.ID, a.state, to))
 	}
 	if !e.quiet || to == yarn.AppFinalSaving {
@@ -108,8 +116,8 @@ func (e *Engine) appTo(a *application, to yarn.ApplicationState) {
 }
 
 func (e *Engine) attemptTo(t *attempt, to yarn.AttemptState) {
-	cause, ok := attemptSteps[attemptStep{t.state, to}]
-	if !ok {
+	cause := attemptCauses[t.state][to]
+	if cause == "" {
 		panic(fmt.Sprintf("engine: attempt %s cannot go from %s to %s", t.id, t.state, to))
 	}
 	if !e.quiet {
@@ -120,8 +128,8 @@ func (e *Engine) attemptTo(t *attempt, to yarn.AttemptState) {
 }
 
 func (e *Engine) nodeTo(n *node, to yarn.NodeState) {
-	cause, ok := nodeSteps[nodeStep{n.state, to}]
-	if !ok {
+	cause := nodeCauses[n.state][to]
+	if cause == "" {
 		panic(fmt.Sprintf("engine: node %s cannot go from %s to %s", n.id, n.state, to))
 	}
 	e.fx.Transitions = append(e.fx.Transitions, Transition{Node: n.id, From: n.state.String(), To: to.String(), Cause: cause})

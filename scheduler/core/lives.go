@@ -2,6 +2,7 @@ package core
 
 import (
 	"math"
+	"slices"
 
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/demand"
@@ -37,6 +38,11 @@ func (s *Core) AddApplication(in demand.Application, path string) (AppRef, yarn.
 		}
 	}
 	return a.Ref, yarn.Reason{}
+}
+
+// Expect is told how many applications will be added, before the first one.
+func (s *Core) Expect(apps int) {
+	s.Apps, s.ByID = slices.Grow(s.Apps, apps), make(map[yarn.ApplicationID]AppRef, apps)
 }
 
 // AddAttempt starts an attempt; see the facade. What the one before has left behind

@@ -60,11 +60,13 @@ func (d *Demand) OpenOne(k Key) *Want {
 	if ok {
 		return d.all[i]
 	}
-	w := &Want{Key: k}
+	var w *Want
 	if d.useInline(); !d.inline.taken {
 		d.inline.taken, w = true, &d.inline.first
-		w.Key = k
+	} else {
+		w = &Want{}
 	}
+	w.Key = k
 	d.all = slices.Insert(d.all, i, w)
 	d.enterIdle(w)
 	return w

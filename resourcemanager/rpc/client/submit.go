@@ -217,7 +217,12 @@ func (s *client) submission(who Submitter, m *scan.Submission) (sub engine.Submi
 }
 
 // once is a text of which many applications have the same: one copy serves all.
-func once(text string) string { return unique.Make(text).Value() }
+func once(text string) string {
+	if text == "" {
+		return ""
+	}
+	return unique.Make(text).Value()
+}
 
 // tags checks tags. It returns them in lower case, sorted and without duplicates.
 func (s *client) tags(tags [][]byte) ([]string, error) {

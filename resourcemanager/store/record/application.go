@@ -43,18 +43,20 @@ func Application(name, value []byte) (*state.Application, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &state.Application{}
-	if err := readApplication(body, true, r); err != nil {
+	var r state.Application // on the stack: memory that is read before it is written costs two page faults, not one, while it is new
+	if err := readApplication(body, true, &r); err != nil {
 		return nil, err
 	}
-	if err := checkApplication(r); err != nil {
+	if err := checkApplication(&r); err != nil {
 		return nil, err
 	}
 	var own [64]byte
 	if got := r.ID.Append(own[:0]); !bytes.Equal(got, name) {
 		return nil, fmt.Errorf("record says that it is %s", r.Key())
 	}
-	return r, nil
+	out := new(state.Application)
+	*out = r
+	return out, nil
 }
 
 // readApplication is read for an application, of which there may be many: it leaves nothing to the collector.

@@ -114,9 +114,12 @@ func (w *Apps) Enter(a *Waiter) {
 		c = &class{Master: k, byUser: map[string]*line{}}
 		w.bySize[k] = c
 	}
+	w.Count++
 	if l := c.byUser[a.App.User]; l != nil {
 		a.line = l
-		heap.Push(&l.apps, a)
+		if heap.Push(&l.apps, a); a.at > 0 {
+			return // the first of the line is the same, so line and class stay where they are
+		}
 		heap.Fix(&c.lines, l.at)
 	} else {
 		l = &line{class: c, user: a.App.User, apps: firstHeap[*Waiter]{a}}
@@ -129,7 +132,6 @@ func (w *Apps) Enter(a *Waiter) {
 	} else {
 		heap.Fix(&w.classes, c.at)
 	}
-	w.Count++
 }
 
 // Exit ends the wait of an application.
