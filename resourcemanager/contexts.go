@@ -34,11 +34,17 @@ var inStore = &kept{accepted: true}
 
 func newContexts() *contexts { return &contexts{byID: map[yarn.ApplicationID]*kept{}} }
 
-// Recovered is told of all that earlier terms have stored, before any other.
+// Expect is told how many contexts earlier terms have stored, before any other comes.
+func (c *contexts) Expect(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.byID = make(map[yarn.ApplicationID]*kept, n)
+}
+
+// Recovered is told of some of them.
 func (c *contexts) Recovered(apps []*state.Application) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.byID = make(map[yarn.ApplicationID]*kept, len(apps))
 	for _, a := range apps {
 		c.byID[a.ID] = c.accepted(a.Context)
 	}

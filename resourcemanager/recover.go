@@ -2,10 +2,10 @@ package resourcemanager
 
 import (
 	"context"
-	"sync"
 
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/resourcemanager/store"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -17,42 +17,63 @@ func (t *term) recover(ctx context.Context) error {
 		return ctx.Err()
 	}
 	t.snapshot = nil
+	all := len(s.Applications) + s.Coming.Count
+	if all+len(s.Labels.Known)+len(s.NodeDeadlines)+len(s.Reservations) > 0 {
+		t.Log.Info("recovering", "applications", all, "draining nodes", len(s.NodeDeadlines), "attempts", len(s.Attempts), "labels", len(s.Labels.Known), "reservations", len(s.Reservations), "epoch", s.Epoch)
+		t.loop.Post(engine.Recover{Labels: s.Labels, Drains: s.NodeDeadlines, Reservations: s.Reservations, Coming: all})
+	}
+	t.contexts.Expect(all)
 	attempts := map[yarn.ApplicationID][]state.Attempt{}
 	for _, x := range s.Attempts { // by id, so each application's are oldest first
 		attempts[x.ID.Application] = append(attempts[x.ID.Application], x)
 	}
-	cmd := engine.Recover{Labels: s.Labels, Drains: s.NodeDeadlines, Reservations: s.Reservations,
-		Applications: make([]engine.RecoveredApplication, 0, len(s.Applications))}
-	var contexts sync.WaitGroup
-	contexts.Go(func() { t.contexts.Recovered(s.Applications) })
-	defer contexts.Wait()
-	var unusable []yarn.ApplicationID
-	for i, r := range s.Applications { // by id, too
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		sub, err := t.submission(s, i)
-		if err != nil {
-			t.leaveAlone(r.Key(), err.Error())
-			unusable = append(unusable, r.ID)
-			continue
-		}
-		t.admit(r, attempts[r.ID])
-		cmd.Applications = append(cmd.Applications, engine.RecoveredApplication{Submission: sub, Record: r, Attempts: attempts[r.ID]})
+	t.recoverPart(store.Part{Applications: s.Applications, Made: s.Made}, attempts, all)
+	if err := cannotLoad(t.recoverComing(ctx, func(p store.Part) { t.recoverPart(p, attempts, all) })); err != nil {
+		return err
 	}
 	t.storedGroups.Clear()
-	contexts.Wait() // the engine may store any record again, with its context
-	for _, id := range unusable {
-		t.contexts.Drop(id)
-	}
-	for _, r := range s.Applications {
-		r.Context = nil
-	}
-	if len(cmd.Applications)+len(cmd.Labels.Known)+len(cmd.Drains)+len(cmd.Reservations) > 0 {
-		t.Log.Info("recovering", "applications", len(cmd.Applications), "draining nodes", len(cmd.Drains), "attempts", len(s.Attempts), "labels", len(cmd.Labels.Known), "reservations", len(cmd.Reservations), "epoch", s.Epoch)
-		t.loop.Post(cmd)
+	for _, x := range s.Attempts {
+		if len(attempts[x.ID.Application]) > 0 {
+			t.leaveAlone(x.Key(), x.Orphaned())
+		}
 	}
 	return ctx.Err()
+}
+
+// recoverComing calls take for the applications that are not in the snapshot. Its error is that of the store.
+func (t *term) recoverComing(ctx context.Context, take func(store.Part)) error {
+	if t.stream == nil {
+		return nil
+	}
+	return t.stream.Each(ctx, take)
+}
+
+// recoverPart hands applications to the engine, and takes their attempts out of attempts. all is how many applications there are in all parts.
+func (t *term) recoverPart(p store.Part, attempts map[yarn.ApplicationID][]state.Attempt, all int) {
+	cmd := engine.RecoverApplications{Applications: make([]engine.RecoveredApplication, 0, len(p.Applications)), All: all}
+	for _, q := range p.Quarantined {
+		t.leaveAlone(q.Key, q.Reason)
+	}
+	usable := p.Applications[:0]
+	for i, r := range p.Applications { // by id, too
+		sub, err := t.submission(&p, i)
+		own := attempts[r.ID]
+		delete(attempts, r.ID)
+		if err != nil {
+			t.leaveAlone(r.Key(), err.Error())
+			continue
+		}
+		usable = append(usable, r)
+		t.admit(r, own)
+		cmd.Applications = append(cmd.Applications, engine.RecoveredApplication{Submission: sub, Record: r, Attempts: own})
+	}
+	t.contexts.Recovered(usable) // before the engine may store a record again, with its context
+	for _, r := range usable {
+		r.Context = nil
+	}
+	if len(cmd.Applications) > 0 {
+		t.loop.Post(cmd)
+	}
 }
 
 // admit lets the master of an application that has not ended log in. The engine says so, too, when it has recovered the application; until

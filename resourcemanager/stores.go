@@ -2,6 +2,7 @@ package resourcemanager
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -26,7 +27,10 @@ func (t *term) openStore(ctx context.Context) (err error) {
 			return fmt.Errorf("cannot open the state store: %w", err)
 		}
 		r.with(t.following.get())
-		r.bolt.Read = t.readAhead // the bolt store can read single contexts later
+		if r.kind == storeBolt {
+			t.stream = store.NewStream()
+			r.bolt.Read, r.bolt.Stream = t.readAhead, t.stream // the bolt store can read single contexts later
+		}
 		if t.store, err = r.open(t.openBolt); err != nil {
 			return err
 		}
@@ -54,9 +58,9 @@ func (t *term) openStore(ctx context.Context) (err error) {
 	}
 	snapshot, err := t.store.Load(ctx)
 	if err != nil {
-		return fmt.Errorf("cannot load what an earlier ResourceManager has stored: %w", err)
+		return cannotLoad(err, t.recoverComing(ctx, func(store.Part) {})) // whatever else is wrong is told, too
 	}
-	t.Log.Info("what an earlier ResourceManager has stored is loaded", "applications", len(snapshot.Applications), "attempts", len(snapshot.Attempts),
+	t.Log.Info("what an earlier ResourceManager has stored is loaded", "applications", len(snapshot.Applications)+snapshot.Coming.Count, "attempts", len(snapshot.Attempts),
 		"tookMillis", time.Since(began).Milliseconds(), "ofCopy", had.Whole, "copyWasBehind", had.Behind)
 	t.snapshot = snapshot
 	if !kept {
@@ -72,8 +76,16 @@ func (t *term) openStore(ctx context.Context) (err error) {
 	for _, q := range snapshot.Quarantined {
 		t.leaveAlone(q.Key, q.Reason)
 	}
-	t.recovering = len(snapshot.Applications) > 0
+	t.recovering = len(snapshot.Applications)+snapshot.Coming.Count > 0
 	t.grants.amrm.Restore(snapshot.MasterKeys, time.Now())
+	return nil
+}
+
+// cannotLoad is an error for all reasons why the stores cannot be loaded.
+func cannotLoad(why ...error) error {
+	if err := errors.Join(why...); err != nil {
+		return fmt.Errorf("cannot load what an earlier ResourceManager has stored: %w", err)
+	}
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/rpc/client"
 	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/resourcemanager/store"
 )
 
 // readAhead makes the submission of a record, or an error, while the state store is being read, on all processors. It removes the context from
@@ -19,12 +20,12 @@ func (t *term) readAhead(r *state.Application) any {
 	return sub
 }
 
-// submission returns the submission of the application with index i in a snapshot.
-func (t *term) submission(s *state.Snapshot, i int) (*engine.Submission, error) {
-	if len(s.Made) == 0 {
-		return t.readSubmission(s.Applications[i])
+// submission returns the submission of the application with index i in a part.
+func (t *term) submission(p *store.Part, i int) (*engine.Submission, error) {
+	if len(p.Made) == 0 {
+		return t.readSubmission(p.Applications[i])
 	}
-	switch made := s.Made[i].(type) {
+	switch made := p.Made[i].(type) {
 	case *engine.Submission:
 		return made, nil
 	default:

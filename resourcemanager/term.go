@@ -45,6 +45,7 @@ type term struct {
 	store      store.Store
 	replicated *raft.Store     // of store, where the ResourceManagers keep it together; else nil
 	snapshot   *state.Snapshot // what earlier terms have stored; nil once it is recovered
+	stream     *store.Stream   // brings the applications that are not in the snapshot; nil: there are none
 	epoch      int64           // how often the store has been used
 	recovering bool            // earlier terms left applications
 

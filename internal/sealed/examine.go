@@ -18,29 +18,31 @@ type reading struct {
 	seal    *seal             // nil: there is none, or it cannot be read
 	spoilt  []Record          // records whose own sum is wrong
 	warning string            // what is odd but no damage
+	refused error             // the outcome of Parts.Begin
 }
 
-// examine reads a file and compares it with what its seal and its witness say.
-func (o *Options) examine(r io.ReaderAt, size int64, t testimony) *reading {
+// examine reads a file and compares it with what its seal and its witness say. mapped is the file in memory, or nil.
+func (o *Options) examine(r io.ReaderAt, mapped []byte, size int64, t testimony) *reading {
 	x := &reading{sums: map[string]sum{}, own: map[string][]byte{}}
 	img := newImage(r, size)
+	img.mapped = mapped
 	var ok bool
 	if x.meta, ok = img.newest(); !ok {
 		x.found.file("neither of its two meta pages can be read (it has %d bytes)", size)
 		return x
 	}
-	x.read(o, img, x.meta, t, o.Each, true)
+	if err := guard(func() error { x.read(o, img, x.meta, t, o.Each); return nil }); err != nil {
+		x.found.file("%v", err)
+	}
 	x.judge(t)
 	return x
 }
 
-// read walks from a meta page and counts what there is; each takes every record
-// that is as it was written, and shared tells that it may be called by several
-// goroutines at once.
-func (x *reading) read(o *Options, img *image, m meta, t testimony, each func(bucket string, key, value []byte), shared bool) {
-	sealed := t.exists || img.sealAt(m.root, o.Own) > 0
-	count := newTally(o, sealed, each, shared, img)
-	x.walk = walk{image: img, found: &x.found, done: count.page, visit: func(bucket string, key, value []byte) {
+// read walks from a meta page and counts what there is; each takes every record that is as it was written. Of a mapped file
+// several goroutines call it at once.
+func (x *reading) read(o *Options, img *image, m meta, t testimony, each func(bucket string, key, value []byte)) {
+	count := &tally{o: o, sealed: t.exists || img.sealAt(m.root, o.Own) > 0, each: each, image: img, sums: map[string]sum{}}
+	x.walk = walk{image: img, found: &x.found, visit: func(bucket string, key, value []byte) {
 		if bucket == o.Own {
 			if string(key) == sealKey {
 				x.raw = bytes.Clone(value)

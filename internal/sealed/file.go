@@ -44,9 +44,10 @@ type Options struct {
 	// Each takes every record of a file that is opened, the file's own included, by several
 	// goroutines at once. key and value are its own only until it returns, and count only if
 	// Open succeeds. nil: nobody does.
-	Each func(bucket string, key, value []byte)
-	Warn func(text string) // is told what is odd but no damage; nil: nobody is
-	Lock time.Duration     // 0: DefaultLock
+	Each  func(bucket string, key, value []byte)
+	Parts *Parts            // takes those of one bucket in its stead; nil: there is no such bucket
+	Warn  func(text string) // is told what is odd but no damage; nil: nobody is
+	Lock  time.Duration     // 0: DefaultLock
 	// Map is how much address space the file gets from the start, in bytes. While the file is
 	// smaller than that, a writer never waits until readers have ended. 0: as much as the file has.
 	Map int
@@ -124,7 +125,13 @@ func open(path string, o Options, t testimony) (*File, error) {
 	var x *reading
 	f := &File{o: o, path: path}
 	err := f.openBolt(path, func(file *os.File, size int64) error {
-		if x = o.examine(file, size, t); !x.found.None() {
+		mapped := mapFile(file, size)
+		defer unmapFile(mapped)
+		defer populate(mapped)()
+		switch x = o.examine(file, mapped, size, t); {
+		case x.refused != nil:
+			return x.refused
+		case !x.found.None():
 			return &DamageError{path, o.Kind, x.found, o.Advice}
 		}
 		return nil

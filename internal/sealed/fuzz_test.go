@@ -30,7 +30,7 @@ func FuzzExamine(f *testing.F) {
 			h.Write(m[:metaSize-8])
 			binary.NativeEndian.PutUint64(m[metaSize-8:], h.Sum64())
 		}
-		x := o.examine(bytes.NewReader(b), int64(len(b)), testimony{exists: true})
+		x := o.examine(bytes.NewReader(b), nil, int64(len(b)), testimony{exists: true})
 		if len(x.found.Told) > maxTold {
 			t.Errorf("%d findings are told", len(x.found.Told))
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"sync/atomic"
 )
 
 // The format of bbolt's pages, in the byte order of the machine:
@@ -55,34 +56,34 @@ func parseMeta(b []byte) (meta, bool) {
 // image is a file as it lies on the disk.
 type image struct {
 	r        io.ReaderAt
+	mapped   []byte // the file in memory; nil: it is read from r
 	size     uint64
 	pageSize uint64
 	metas    [2]meta
 	whole    [2]bool
 
-	spare [2]chan []byte // memory of pages, and of pages with an overflow of one, that are used no more, for others; nil: none is used again
+	records atomic.Int64 // that were taken of a mapped file
 }
 
-// buffer is memory for a page with so much overflow.
-func (m *image) buffer(overflow uint64) []byte {
-	if overflow < uint64(len(m.spare)) {
-		select {
-		case b := <-m.spare[overflow]:
-			return b
-		default:
-		}
+// forgets is how often the pages of a mapped file are let go of while its records are taken, so that they are not in memory all at once.
+const forgets = 3
+
+// taken is told that so many more records of all were taken.
+func (m *image) taken(n, all int) {
+	now := m.records.Add(int64(n))
+	if step := int64(all/forgets + 1); now/step != (now-int64(n))/step {
+		forget(m.mapped)
 	}
-	return make([]byte, (overflow+1)*m.pageSize)
 }
 
-// reuse takes the memory of a page back that nobody looks at any more.
-func (m *image) reuse(b []byte) {
-	if overflow := uint64(len(b))/m.pageSize - 1; overflow < uint64(len(m.spare)) {
-		select {
-		case m.spare[overflow] <- b:
-		default:
-		}
+// bytes are n bytes of the file. Those of a mapped file must not be changed, and are there while it is mapped.
+func (m *image) bytes(at, n uint64) ([]byte, error) {
+	if end := at + n; m.mapped != nil && end >= at && end <= uint64(len(m.mapped)) {
+		return m.mapped[at:end:end], nil
 	}
+	b := make([]byte, n)
+	_, err := m.r.ReadAt(b, int64(at))
+	return b, err
 }
 
 func newImage(r io.ReaderAt, size int64) *image {
@@ -133,8 +134,8 @@ func (m *image) first(id uint64) (p page, err error) {
 	if id >= m.size/m.pageSize {
 		return p, fmt.Errorf("page %d is behind the end of the file, at byte %d", id, m.size)
 	}
-	b := m.buffer(0)
-	if _, err := m.r.ReadAt(b, int64(id*m.pageSize)); err != nil {
+	b, err := m.bytes(id*m.pageSize, m.pageSize)
+	if err != nil {
 		return p, fmt.Errorf("page %d cannot be read: %w", id, err)
 	}
 	p = page{id: native.Uint64(b), flags: native.Uint16(b[8:]), count: native.Uint16(b[10:]), overflow: uint64(native.Uint32(b[12:])), b: b}
@@ -161,11 +162,7 @@ func (m *image) read(id, limit uint64, flags ...uint16) (p page, err error) {
 		return p, fmt.Errorf("page %d says that it is %d pages long, there are %d", id, p.overflow+1, limit)
 	}
 	if p.overflow > 0 {
-		first := p.b
-		p.b = m.buffer(p.overflow)
-		copy(p.b, first)
-		m.reuse(first)
-		if _, err := m.r.ReadAt(p.b[m.pageSize:], int64((id+1)*m.pageSize)); err != nil {
+		if p.b, err = m.bytes(id*m.pageSize, (p.overflow+1)*m.pageSize); err != nil {
 			return p, fmt.Errorf("page %d cannot be read: %w", id, err)
 		}
 	}
@@ -229,13 +226,11 @@ func (s *pageSet) add(id uint64) {
 type walk struct {
 	*image
 	found *Findings
-	limit uint64              // pages below it may be in use
-	seen  pageSet             // in use or free
-	free  map[uint64]struct{} // those that are free
-	// visit takes each record; nobody else uses what it is given. done is told of the memory in which the records of a page are that were visited.
-	visit func(bucket string, key, value []byte)
-	done  func(page []byte)
-	names []string // of the buckets
+	limit uint64                                 // pages below it may be in use
+	seen  pageSet                                // in use or free
+	free  map[uint64]struct{}                    // those that are free
+	visit func(bucket string, key, value []byte) // takes each record
+	names []string                               // of the buckets
 }
 
 // everything walks from root; with the list of free pages, if there is one, all
@@ -313,9 +308,6 @@ func (b *branch) tree(id uint64, first []byte, depth int) {
 	}
 	if p.flags == leafPage {
 		b.leaf(&p, first)
-		if b.bucket != "" {
-			b.done(p.b)
-		}
 		return
 	}
 	if p.count == 0 {

@@ -141,7 +141,7 @@ func salvageFrom(path string, o *Options, flag, how int) (*salvage, error) {
 		s.close()
 		return nil, err
 	}
-	x := o.examine(s.file, size, said)
+	x := o.examine(s.file, nil, size, said)
 	s.report.Odd = x.warning
 	if !x.found.None() {
 		s.report.Damage = &DamageError{path, o.Kind, x.found, o.Advice}
@@ -173,7 +173,7 @@ func (s *salvage) salvage(file io.ReaderAt, x *reading, size int64) {
 	}
 	y := &reading{sums: map[string]sum{}, own: map[string][]byte{}, walk: walk{image: x.image}}
 	if from != (meta{}) {
-		y.read(s.o, x.image, from, s.said, s.take, false)
+		y.read(s.o, x.image, from, s.said, s.take)
 	}
 	if y.seal != nil {
 		s.last = max(s.last, y.seal.number)

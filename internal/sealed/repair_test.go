@@ -47,7 +47,7 @@ func many(t *testing.T) (path string, k kept) {
 func pagesOf(t *testing.T, x files, kind uint16) (ids []int) {
 	t.Helper()
 	o := testOptions()
-	r := o.examine(bytes.NewReader(x.file), int64(len(x.file)), testimony{})
+	r := o.examine(bytes.NewReader(x.file), nil, int64(len(x.file)), testimony{})
 	for id := range uint64(len(x.file)) / r.image.pageSize {
 		if _, free := r.free[id]; free || !r.seen.has(id) {
 			continue
@@ -111,7 +111,7 @@ func TestRepairLosesNothing(t *testing.T) {
 	good := take(t, path)
 	ps := os.Getpagesize()
 	o := testOptions()
-	x := o.examine(bytes.NewReader(good.file), int64(len(good.file)), testimony{})
+	x := o.examine(bytes.NewReader(good.file), nil, int64(len(good.file)), testimony{})
 	newest := int(x.meta.txid % 2)
 	damage := map[string]func(b []byte){
 		"the newest meta page": func(b []byte) { clear(b[newest*ps : (newest+1)*ps]) },

@@ -5,116 +5,87 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
-// tally counts records and checks each against its own sum, on all processors if it
-// may: what it comes to does not depend on the order. It takes most of the time in
+// tally counts records and checks each against its own sum: what it comes to does not depend on the order. It takes most of the time in
 // which a file is opened.
 type tally struct {
 	o      *Options
 	sealed bool
 	each   func(bucket string, key, value []byte)
+	image  *image
 
-	image   *image
-	pile    pile      // that is handed on when it is full
-	next    int       // the number of the next item
-	piles   chan pile // nil: none is handed on
-	taken   chan pile // whose memory is used again
-	workers sync.WaitGroup
+	items  [][]item // that are not counted yet, chunk by chunk
+	added  int      // how many these are
+	done   int      // how many were counted before them
+	coming []place  // of them, those that come in parts
+	others []place  // the rest
 
 	mu     sync.Mutex
 	sums   map[string]sum
 	spoilt []spoilt
 }
 
-// pile is what a goroutine takes at once: records, and the pages that they are all of.
-type pile struct {
-	items []item
-	pages [][]byte
+// item is a record.
+type item struct {
+	bucket string
+	Entry
 }
 
-// item is a record; at is its number in the order of the walk.
-type item struct {
-	at         int
-	bucket     string
-	key, value []byte
+// place is where an item is among all, and its rank if it is one of those that come in parts.
+type place struct {
+	at   int
+	rank Rank
 }
 
 type spoilt struct {
-	at int
+	at int // in the order of the walk
 	Record
 	err error
 }
 
-// pileSize is for how many records a goroutine is called.
-const pileSize = 128
+const (
+	partSize  = 256  // records that a goroutine takes at once
+	chunkSize = 4096 // items that lie together
+)
 
-func newTally(o *Options, sealed bool, each func(bucket string, key, value []byte), shared bool, of *image) *tally {
-	t := &tally{o: o, sealed: sealed, each: each, sums: map[string]sum{}, image: of}
-	if !shared {
-		return t
-	}
-	n := runtime.GOMAXPROCS(0)
-	t.piles, t.taken = make(chan pile, 2*n), make(chan pile, 4*n)
-	for i := range of.spare {
-		of.spare[i] = make(chan []byte, 4*n*pileSize)
-	}
-	for range n {
-		t.workers.Go(func() {
-			for p := range t.piles {
-				t.take(p.items)
-				for _, b := range p.pages {
-					of.reuse(b)
-				}
-				select {
-				case t.taken <- p:
-				default:
-				}
-			}
-		})
-	}
-	return t
-}
-
-// add enters a record. key and value must stay as they are until finish, or until page tells that they will not.
+// add enters a record. key and value of a mapped file are looked at later, by several goroutines.
 func (t *tally) add(bucket string, key, value []byte) {
-	t.pile.items = append(t.pile.items, item{t.next, bucket, key, value})
-	t.next++
-}
-
-// page gives away the memory of records that were entered.
-func (t *tally) page(b []byte) {
-	t.pile.pages = append(t.pile.pages, b)
-	if len(t.pile.items) >= pileSize {
-		t.hand()
+	if t.added%chunkSize == 0 {
+		t.items = append(t.items, make([]item, 0, chunkSize))
+	}
+	last := &t.items[len(t.items)-1]
+	*last = append(*last, item{bucket, Entry{key, value}})
+	if p := t.o.Parts; p != nil && bucket == p.Bucket && t.image.mapped != nil {
+		t.coming = append(t.coming, place{t.added, p.Rank(key)})
+	} else {
+		t.others = append(t.others, place{at: t.added})
+	}
+	if t.added++; t.image.mapped == nil && t.added == chunkSize {
+		t.takeAdded()
 	}
 }
 
-func (t *tally) hand() {
-	if t.piles == nil {
-		t.take(t.pile.items)
-		t.pile = pile{items: t.pile.items[:0]}
-		return
-	}
-	t.piles <- t.pile
-	select {
-	case p := <-t.taken:
-		t.pile = pile{p.items[:0], p.pages[:0]}
-	default:
-		t.pile = pile{items: make([]item, 0, pileSize+pileSize/4), pages: make([][]byte, 0, pileSize)}
-	}
+// takeAdded counts what was added, in this goroutine.
+func (t *tally) takeAdded() {
+	t.take(t.others, t.each)
+	t.done += t.added
+	t.items, t.others, t.added = t.items[:0], t.others[:0], 0
 }
 
-func (t *tally) take(items []item) {
+// take counts items and gives those that are intact to each.
+func (t *tally) take(places []place, each func(bucket string, key, value []byte)) {
 	var h hasher
 	sums := map[string]sum{}
 	var bad []spoilt
-	for _, x := range items {
-		sums[x.bucket] = sums[x.bucket].plus(h.of(x.bucket, x.key, x.value))
-		if err := t.o.intact(t.sealed, x.bucket, x.key, x.value); err != nil {
-			bad = append(bad, spoilt{x.at, Record{x.bucket, string(x.key)}, err})
-		} else if t.each != nil {
-			t.each(x.bucket, x.key, x.value)
+	for _, p := range places {
+		x := &t.items[p.at/chunkSize][p.at%chunkSize]
+		sums[x.bucket] = sums[x.bucket].plus(h.of(x.bucket, x.Key, x.Value))
+		if err := t.o.intact(t.sealed, x.bucket, x.Key, x.Value); err != nil {
+			bad = append(bad, spoilt{t.done + p.at, Record{x.bucket, string(x.Key)}, err})
+		} else if each != nil {
+			each(x.bucket, x.Key, x.Value)
 		}
 	}
 	t.mu.Lock()
@@ -125,12 +96,42 @@ func (t *tally) take(items []item) {
 	t.spoilt = append(t.spoilt, bad...)
 }
 
-// finish waits until all are counted and enters them in x.
+// takeAll has all processors take items of a mapped file, in numbered parts.
+func (t *tally) takeAll(places []place, take func(part int, places []place)) error {
+	var workers sync.WaitGroup
+	var next atomic.Int64
+	errs := make(chan error, runtime.GOMAXPROCS(0))
+	for range cap(errs) {
+		workers.Go(func() {
+			errs <- guard(func() error {
+				for {
+					part := int(next.Add(1) - 1)
+					from := part * partSize
+					if from >= len(places) {
+						return nil
+					}
+					take(part, places[from:min(from+partSize, len(places))])
+					t.image.taken(partSize, len(places))
+				}
+			})
+		})
+	}
+	workers.Wait()
+	close(errs)
+	for err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finish counts what is left and enters all in x.
 func (t *tally) finish(x *reading) {
-	t.hand()
-	if t.piles != nil {
-		close(t.piles)
-		t.workers.Wait()
+	if t.image.mapped == nil {
+		t.takeAdded()
+	} else if err := t.takeMapped(x); err != nil {
+		x.found.file("%v", err)
 	}
 	x.sums = t.sums
 	slices.SortFunc(t.spoilt, func(a, b spoilt) int { return cmp.Compare(a.at, b.at) })
@@ -138,4 +139,57 @@ func (t *tally) finish(x *reading) {
 		x.found.record("record %s/%.80q: %v", s.Bucket, s.Key, s.err)
 		x.spoilt = append(x.spoilt, s.Record)
 	}
+}
+
+// takeMapped counts all records of a mapped file. Those of the bucket of o.Parts come last.
+func (t *tally) takeMapped(x *reading) error {
+	parts, last := t.o.Parts, t.coming
+	err := t.takeAll(t.others, func(_ int, places []place) { t.take(places, t.each) })
+	if err != nil || parts == nil {
+		return err
+	}
+	slices.SortFunc(last, func(a, b place) int { return cmp.Or(a.rank.compare(b.rank), cmp.Compare(a.at, b.at)) })
+	take := func(int, []Entry) {}
+	if x.found.None() && len(t.spoilt) == 0 { // else nothing of the file is used
+		var greatest Rank
+		if n := len(last); n > 0 {
+			greatest = last[n-1].rank
+		}
+		if err := parts.Begin(len(last), greatest); err != nil {
+			x.refused = err
+			return nil
+		}
+		take = parts.Take
+	}
+	return t.takeAll(last, func(part int, places []place) {
+		entries := make([]Entry, 0, len(places))
+		t.take(places, func(_ string, key, value []byte) { entries = append(entries, Entry{key, value}) })
+		take(part, entries)
+	})
+}
+
+// Rank is a place in an order of records: of two, the one whose first number is smaller comes first, then the one whose second is.
+type Rank [2]int64
+
+func (r Rank) compare(other Rank) int {
+	if r[0] != other[0] {
+		return cmp.Compare(r[0], other[0])
+	}
+	return cmp.Compare(r[1], other[1])
+}
+
+// Entry is a record of a bucket.
+type Entry struct{ Key, Value []byte }
+
+// Parts has whoever opens a file use the records of one bucket, of which there are many, while others of them are still being read. They count only if Open
+// succeeds: a file may be found to be damaged after its last record. Where a file cannot be mapped into memory Each takes them like all others.
+type Parts struct {
+	Bucket string
+	Rank   func(key []byte) Rank // is the order in which they come
+	// Begin is told how many records there are, and the greatest rank, after all other records were given to Each and before the first part.
+	// After an error Open fails.
+	Begin func(count int, greatest Rank) error
+	// Take takes a part. Parts are numbered from 0 in the order of the records; several goroutines call it, not quite in that order. The entries are its own
+	// only until it returns.
+	Take func(part int, entries []Entry)
 }

@@ -66,6 +66,7 @@ var kinds = []reflect.Type{
 	reflect.TypeFor[engine.LogNodes](),
 	reflect.TypeFor[engine.SetNodeResources](),
 	reflect.TypeFor[engine.SetMaxPriority](),
+	reflect.TypeFor[engine.RecoverApplications](),
 }
 
 // The kinds of the commands that come most often.
@@ -180,6 +181,8 @@ func kept(c any) any {
 		return r
 	case engine.Recover:
 		return withoutSecrets(c)
+	case engine.RecoverApplications:
+		return engine.RecoverApplications{Applications: appsWithoutSecrets(c.Applications), All: c.All}
 	}
 	return c
 }
@@ -187,27 +190,25 @@ func kept(c any) any {
 // outsized tells whether a command would take more than there is room for, judging by the first of its many parts: a restart with 100,000
 // applications would put together 40 MB, to drop them with the next command.
 func outsized(c any, room int) bool {
-	r, ok := c.(engine.Recover)
-	if !ok || len(r.Applications) == 0 {
+	var apps []engine.RecoveredApplication
+	all := 0
+	switch c := c.(type) {
+	case engine.Recover:
+		apps, all = c.Applications, len(c.Applications)+c.Coming
+	case engine.RecoverApplications:
+		apps, all = c.Applications, c.All
+	}
+	if len(apps) == 0 {
 		return false
 	}
-	first := withoutSecrets(engine.Recover{Applications: r.Applications[:1]})
-	return len(r.Applications)*len(appendValue(nil, reflect.ValueOf(first))) > room
+	return all*len(appendValue(nil, reflect.ValueOf(appsWithoutSecrets(apps[:1])))) > room
 }
 
-// withoutSecrets is a copy without what the engine does not read: contexts, signatures
-// and unknown fields.
-func withoutSecrets(c engine.Recover) engine.Recover {
-	out := engine.Recover{Labels: c.Labels, Applications: append([]engine.RecoveredApplication(nil), c.Applications...),
-		Drains: append([]state.NodeDeadline(nil), c.Drains...), Reservations: append([]state.Reservation(nil), c.Reservations...)}
-	for i := range out.Reservations {
-		out.Reservations[i].Unknown = nil
-	}
-	for i := range out.Drains {
-		out.Drains[i].Unknown = nil
-	}
-	for i := range out.Applications {
-		a := &out.Applications[i]
+// appsWithoutSecrets is withoutSecrets for applications.
+func appsWithoutSecrets(apps []engine.RecoveredApplication) []engine.RecoveredApplication {
+	out := append([]engine.RecoveredApplication(nil), apps...)
+	for i := range out {
+		a := &out[i]
 		if a.Record != nil {
 			record := *a.Record
 			record.Context, record.CallerSignature, record.Unknown = nil, nil, nil
@@ -217,6 +218,20 @@ func withoutSecrets(c engine.Recover) engine.Recover {
 		for j := range a.Attempts {
 			a.Attempts[j].Unknown = nil
 		}
+	}
+	return out
+}
+
+// withoutSecrets is a copy without what the engine does not read: contexts, signatures
+// and unknown fields.
+func withoutSecrets(c engine.Recover) engine.Recover {
+	out := engine.Recover{Labels: c.Labels, Coming: c.Coming, Applications: appsWithoutSecrets(c.Applications),
+		Drains: append([]state.NodeDeadline(nil), c.Drains...), Reservations: append([]state.Reservation(nil), c.Reservations...)}
+	for i := range out.Reservations {
+		out.Reservations[i].Unknown = nil
+	}
+	for i := range out.Drains {
+		out.Drains[i].Unknown = nil
 	}
 	out.Labels.Known = append([]state.NodeLabel(nil), c.Labels.Known...)
 	for i := range out.Labels.Known {
@@ -266,6 +281,13 @@ func (d *decoder) command() (c any, prepared bool) {
 	case *engine.Allocate:
 		return c, false
 	case *engine.Recover:
+		for i := range c.Applications {
+			if a := &c.Applications[i]; a.Submission == nil || a.Record == nil {
+				d.fail(errOdd)
+				return nil, false
+			}
+		}
+	case *engine.RecoverApplications:
 		for i := range c.Applications {
 			if a := &c.Applications[i]; a.Submission == nil || a.Record == nil {
 				d.fail(errOdd)

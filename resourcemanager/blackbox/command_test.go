@@ -119,6 +119,10 @@ func TestRoundTrip(t *testing.T) {
 			case engine.Recover:
 				c = withoutSecrets(x)
 				v = reflect.ValueOf(c)
+			case engine.RecoverApplications:
+				x.Applications = appsWithoutSecrets(x.Applications)
+				c = x
+				v = reflect.ValueOf(c)
 			}
 			b := appendCommand(nil, c)
 			if want := appendValue([]byte{byte(i + 1)}, v); !bytes.Equal(b, want) {

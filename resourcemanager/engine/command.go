@@ -392,6 +392,14 @@ type (
 		Drains       []state.NodeDeadline
 		Labels       state.Labels
 		Reservations []state.Reservation
+		Coming       int // how many applications RecoverApplications will bring
+	}
+
+	// RecoverApplications brings back more applications, in the order of their ids. It comes
+	// after Recover and before any other command.
+	RecoverApplications struct {
+		Applications []RecoveredApplication
+		All          int // how many applications all these commands bring
 	}
 
 	// Remember stores records that are not the engine's own, such as keys and
@@ -498,51 +506,52 @@ type RecoveredContainer struct {
 	AllocationRequestID int64
 }
 
-func (NewApplication) command()    {}
-func (Submit) command()            {}
-func (Kill) command()              {}
-func (FailAttempt) command()       {}
-func (Move) command()              {}
-func (SetPriority) command()       {}
-func (SetLifetime) command()       {}
-func (SignalContainer) command()   {}
-func (RegisterMaster) command()    {}
-func (*Allocate) command()         {}
-func (FinishMaster) command()      {}
-func (RegisterNode) command()      {}
-func (*Heartbeat) command()        {}
-func (UnregisterNode) command()    {}
-func (Launched) command()          {}
-func (LaunchFailed) command()      {}
-func (RefreshQueues) command()     {}
-func (QueueBasis) command()        {}
-func (NodeIDs) command()           {}
-func (RefreshNodes) command()      {}
-func (ExcludedHosts) command()     {}
-func (DrainNodes) command()        {}
-func (UndrainNodes) command()      {}
-func (SetMaxPriority) command()    {}
-func (SetNodeResources) command()  {}
-func (SetNodeResource) command()   {}
-func (SetNodeLabel) command()      {}
-func (AddLabels) command()         {}
-func (RemoveLabels) command()      {}
-func (ReplaceLabels) command()     {}
-func (TendQueues) command()        {}
-func (DeleteQueue) command()       {}
-func (UpdateShares) command()      {}
-func (MonitorQueues) command()     {}
-func (NewReservation) command()    {}
-func (SubmitReservation) command() {}
-func (UpdateReservation) command() {}
-func (DeleteReservation) command() {}
-func (ListReservations) command()  {}
-func (FollowPlans) command()       {}
-func (Preemptions) command()       {}
-func (LogNodes) command()          {}
-func (Tick) command()              {}
-func (Sweep) command()             {}
-func (Stored) command()            {}
-func (Recover) command()           {}
-func (Remember) command()          {}
-func (ExpireNode) command()        {}
+func (NewApplication) command()      {}
+func (Submit) command()              {}
+func (Kill) command()                {}
+func (FailAttempt) command()         {}
+func (Move) command()                {}
+func (SetPriority) command()         {}
+func (SetLifetime) command()         {}
+func (SignalContainer) command()     {}
+func (RegisterMaster) command()      {}
+func (*Allocate) command()           {}
+func (FinishMaster) command()        {}
+func (RegisterNode) command()        {}
+func (*Heartbeat) command()          {}
+func (UnregisterNode) command()      {}
+func (Launched) command()            {}
+func (LaunchFailed) command()        {}
+func (RefreshQueues) command()       {}
+func (QueueBasis) command()          {}
+func (NodeIDs) command()             {}
+func (RefreshNodes) command()        {}
+func (ExcludedHosts) command()       {}
+func (DrainNodes) command()          {}
+func (UndrainNodes) command()        {}
+func (SetMaxPriority) command()      {}
+func (SetNodeResources) command()    {}
+func (SetNodeResource) command()     {}
+func (SetNodeLabel) command()        {}
+func (AddLabels) command()           {}
+func (RemoveLabels) command()        {}
+func (ReplaceLabels) command()       {}
+func (TendQueues) command()          {}
+func (DeleteQueue) command()         {}
+func (UpdateShares) command()        {}
+func (MonitorQueues) command()       {}
+func (NewReservation) command()      {}
+func (SubmitReservation) command()   {}
+func (UpdateReservation) command()   {}
+func (DeleteReservation) command()   {}
+func (ListReservations) command()    {}
+func (FollowPlans) command()         {}
+func (Preemptions) command()         {}
+func (LogNodes) command()            {}
+func (Tick) command()                {}
+func (Sweep) command()               {}
+func (Stored) command()              {}
+func (Recover) command()             {}
+func (RecoverApplications) command() {}
+func (Remember) command()            {}
+func (ExpireNode) command()          {}

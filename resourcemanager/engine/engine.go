@@ -247,6 +247,8 @@ func (e *Engine) Apply(now yarn.Now, c Command, fx *Effects) {
 		e.sweep()
 	case Stored:
 		e.stored(c)
+	case RecoverApplications:
+		e.recoverApplications(c.Applications)
 	case Recover:
 		e.recover(c)
 	case Remember:

@@ -14,14 +14,18 @@ func (e *Engine) recover(c Recover) {
 	e.recoverLabels(c) // before the applications, whose asks name them
 	e.recoverDrains(c)
 	e.recoverReservations(c.Reservations)
-	if n := len(c.Applications); len(e.apps) == 0 {
+	if n := len(c.Applications) + c.Coming; len(e.apps) == 0 {
 		e.apps, e.order = make(map[yarn.ApplicationID]*application, n), make([]*application, 0, n)
 		e.byRef, e.dirtyApps = make([]*application, 0, n), make([]*application, 0, n)
 		e.sched.Expect(n)
 	}
+	e.recoverApplications(c.Applications)
+}
+
+func (e *Engine) recoverApplications(apps []RecoveredApplication) {
 	e.quiet = true // what was told before the restart is not told again
-	for i := range c.Applications {
-		e.recoverApp(&c.Applications[i])
+	for i := range apps {
+		e.recoverApp(&apps[i])
 	}
 	e.quiet = false
 }

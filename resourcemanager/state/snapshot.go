@@ -17,6 +17,7 @@ type Snapshot struct {
 
 	Applications       []*Application // there are many, and they are large
 	Made               []any          // what store.Options.Read returned for each application; empty without such a function
+	Coming             Coming         // applications that are not in the list
 	Attempts           []Attempt
 	MasterKeys         MasterKeys // no bytes: none were stored
 	DelegationKeys     []DelegationKey
@@ -30,6 +31,12 @@ type Snapshot struct {
 	// Quarantined are records that could not be used. They stay in the store
 	// as they are until overwritten or removed, and never stop a start.
 	Quarantined []Quarantined
+}
+
+// Coming are applications that are still being read when the snapshot is there; see store.Stream.
+type Coming struct {
+	Count         int
+	LastTimestamp int64 // the greatest cluster timestamp of them
 }
 
 // Quarantined is a record that was left out of a snapshot.
@@ -69,7 +76,7 @@ func (s *Snapshot) Quarantine(key Key, reason string) {
 	s.Quarantined = append(s.Quarantined, Quarantined{key, reason})
 }
 
-// Finish sorts the lists, quarantines attempts without an application, and raises the
+// Finish sorts the lists, quarantines attempts without an application unless applications are coming, and raises the
 // sequence number to that of the last known token if it is smaller.
 func (s *Snapshot) Finish() {
 	order := orderBy(s.Applications, func(a **Application) yarn.ApplicationID { return (*a).ID })
@@ -82,7 +89,9 @@ func (s *Snapshot) Finish() {
 	slices.SortFunc(s.DelegationTokens, func(a, b DelegationToken) int { return cmp.Compare(a.Sequence, b.Sequence) })
 	slices.SortFunc(s.NodeDeadlines, func(a, b NodeDeadline) int { return a.Node.Compare(b.Node) })
 	slices.SortFunc(s.Reservations, func(a, b Reservation) int { return a.ID.Compare(b.ID) })
-	s.Attempts = slices.DeleteFunc(s.Attempts, s.orphaned)
+	if s.Coming.Count == 0 {
+		s.Attempts = slices.DeleteFunc(s.Attempts, s.orphaned)
+	}
 	if n := len(s.DelegationTokens); n > 0 {
 		// No number may be used twice, even if the record of the sequence is quarantined.
 		s.DelegationSequence = max(s.DelegationSequence, s.DelegationTokens[n-1].Sequence)
@@ -125,9 +134,14 @@ func (s *Snapshot) orphaned(a Attempt) bool {
 	_, found := slices.BinarySearchFunc(s.Applications, a.ID.Application,
 		func(app *Application, id yarn.ApplicationID) int { return app.ID.Compare(id) })
 	if !found {
-		s.Quarantine(a.Key(), fmt.Sprintf("its application %s is missing or quarantined", a.ID.Application))
+		s.Quarantine(a.Key(), a.Orphaned())
 	}
 	return !found
+}
+
+// Orphaned is why an attempt is quarantined whose application is not there.
+func (a *Attempt) Orphaned() string {
+	return fmt.Sprintf("its application %s is missing or quarantined", a.ID.Application)
 }
 
 // Started is the cluster timestamp for a ResourceManager that starts at this moment, in milliseconds since 1970, with what is in the
@@ -138,6 +152,9 @@ func (s *Snapshot) Started(now int64) int64 {
 		if last := s.Applications[i].ID.ClusterTimestamp; now <= last {
 			now = last + 1 + s.Epoch
 		}
+	}
+	if last := s.Coming.LastTimestamp; s.Coming.Count > 0 && now <= last {
+		now = last + 1 + s.Epoch
 	}
 	return now
 }

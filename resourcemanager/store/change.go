@@ -127,7 +127,11 @@ func (r *Reader) Add(key state.Key, value []byte) {
 		return
 	}
 	if app, ok := rec.(state.Application); ok {
-		r.add(&app, false)
+		var made any
+		if r.read != nil {
+			made = r.read(&app)
+		}
+		r.enter(&app, made)
 		return
 	}
 	r.mu.Lock()
@@ -138,23 +142,36 @@ func (r *Reader) Add(key state.Key, value []byte) {
 // AddApplication is Add for an application, of which there may be many, in a store whose values are those of package record. name and value
 // may be overwritten afterwards; value has been found intact.
 func (r *Reader) AddApplication(name, value []byte) {
-	app, err := record.Application(name, value)
-	if err != nil {
-		r.Quarantine(state.Key{Table: state.Applications, Name: string(name)}, err.Error())
-		return
+	var p Part
+	r.ReadApplication(name, value, &p)
+	for _, q := range p.Quarantined {
+		r.Quarantine(q.Key, q.Reason)
 	}
-	r.add(app, true)
+	for i, app := range p.Applications {
+		var made any
+		if r.read != nil {
+			made = p.Made[i]
+		}
+		r.enter(app, made)
+	}
 }
 
-// add adds an application to the snapshot. borrowed: its context lies in memory that is overwritten later.
-func (r *Reader) add(app *state.Application, borrowed bool) {
-	var made any
+// ReadApplication is AddApplication, but to a part.
+func (r *Reader) ReadApplication(name, value []byte, to *Part) {
+	app, err := record.Application(name, value)
+	if err != nil {
+		to.Quarantined = append(to.Quarantined, state.Quarantined{Key: state.Key{Table: state.Applications, Name: string(name)}, Reason: err.Error()})
+		return
+	}
 	if r.read != nil {
-		made = r.read(app)
+		to.Made = append(to.Made, r.read(app))
 	}
-	if borrowed {
-		app.Context = slices.Clone(app.Context)
-	}
+	app.Context = slices.Clone(app.Context) // it lies in the value
+	to.Applications = append(to.Applications, app)
+}
+
+// enter adds an application to the snapshot.
+func (r *Reader) enter(app *state.Application, made any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.snapshot.Applications = append(r.snapshot.Applications, app)
@@ -162,6 +179,9 @@ func (r *Reader) add(app *state.Application, borrowed bool) {
 		r.snapshot.Made = append(r.snapshot.Made, made)
 	}
 }
+
+// Expect is told of applications that are coming.
+func (r *Reader) Expect(c state.Coming) { r.snapshot.Coming = c }
 
 // Quarantine quarantines a record that could not even be passed to Add.
 func (r *Reader) Quarantine(key state.Key, reason string) {

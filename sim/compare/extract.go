@@ -163,11 +163,18 @@ func (x *extractor) other(c engine.Command) {
 		}
 	case engine.Recover:
 		x.add(Event{Kind: Literal, Command: engine.Recover{Labels: c.Labels, Drains: c.Drains, Reservations: c.Reservations}})
-		for i := range c.Applications {
-			if a := &c.Applications[i]; a.Record.Final == yarn.AppNew {
-				x.left.recovered++
-				x.submit(*a.Submission)
-			}
+		x.recover(c.Applications)
+	case engine.RecoverApplications:
+		x.recover(c.Applications)
+	}
+}
+
+// recover submits those that had not ended.
+func (x *extractor) recover(apps []engine.RecoveredApplication) {
+	for i := range apps {
+		if a := &apps[i]; a.Record.Final == yarn.AppNew {
+			x.left.recovered++
+			x.submit(*a.Submission)
 		}
 	}
 }

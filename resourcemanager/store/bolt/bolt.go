@@ -1,6 +1,7 @@
 package bolt
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -36,9 +37,12 @@ type bolt struct {
 	mu     sync.Mutex
 	file   *sealed.File  // nil once closed
 	found  *store.Reader // what was in the file when it was opened; nil once loaded
+	epoch  []byte        // likewise: that of this start, as it is stored; nil: it is not
 	values []byte        // memory for those of a commit
 	loaded bool
 	broken error // the outcome of every later call, once nothing can be stored any more; else nil
+
+	ahead *ahead // nil: Open reads all
 }
 
 // keepValues bounds the memory for values that is kept from one commit to the next, in bytes.
@@ -52,20 +56,34 @@ func Open(path string, o Options) (Store, error) {
 	b.found = b.options.Reader(0)
 	how := o.sealed()
 	how.Each = b.find
-	f, err := sealed.Open(path, how)
+	if o.Stream != nil {
+		return b.openAhead(how)
+	}
+	if err := b.open(how); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+func (b *bolt) open(how sealed.Options) error {
+	f, err := sealed.Open(b.path, how)
 	switch {
 	case errors.As(err, new(*sealed.DamageError)), errors.As(err, new(*sealed.HeldError)): // they name the file
-		return nil, err
+		return err
 	case err != nil:
-		return nil, fmt.Errorf("open state store %s: %w", path, err)
+		return fmt.Errorf("open state store %s: %w", b.path, err)
 	}
 	b.file = f
-	return b, nil
+	return nil
 }
 
 // find takes a record of the file while that is opened. Nobody can change it until it is loaded.
 func (b *bolt) find(bucket string, name, value []byte) {
 	switch table := state.Table(bucket); {
+	case bucket == ownBucket:
+		if string(name) == epochKey {
+			b.epoch = bytes.Clone(value)
+		}
 	case table == state.Applications:
 		b.found.AddApplication(name, value)
 	case slices.Contains(state.Tables(), table):
@@ -89,6 +107,9 @@ func SetAside(path string, o Options, now time.Time) (aside string, err error) {
 
 // Load implements store.Store.
 func (b *bolt) Load(ctx context.Context) (*state.Snapshot, error) {
+	if b.ahead != nil {
+		return b.ahead.load(ctx)
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
@@ -97,19 +118,40 @@ func (b *bolt) Load(ctx context.Context) (*state.Snapshot, error) {
 	case b.loaded:
 		return nil, store.ErrLoaded
 	}
-	if err := b.usable(ctx); err != nil {
+	snapshot, err := b.snapshot()
+	if err != nil {
+		return nil, b.outcome(err)
+	}
+	if err := b.begin(ctx, snapshot.Epoch); err != nil {
 		return nil, err
 	}
-	snapshot := b.found.Snapshot()
-	if err := b.update(func(tx *sealed.Tx) error { return begin(tx, b.options.Epochs, snapshot) }); err != nil {
-		return nil, err
+	return snapshot, nil
+}
+
+// snapshot is what was found.
+func (b *bolt) snapshot() (s *state.Snapshot, err error) {
+	s = b.found.Snapshot()
+	s.Epoch, err = epochOf(b.epoch, b.options.Epochs, s)
+	return s, err
+}
+
+// begin stores the next epoch. From then on the store is loaded.
+func (b *bolt) begin(ctx context.Context, epoch int64) error {
+	if err := b.usable(ctx); err != nil {
+		return err
+	}
+	if err := b.update(func(tx *sealed.Tx) error { return begin(tx, b.options.Epochs, epoch) }); err != nil {
+		return err
 	}
 	b.loaded, b.found = true, nil
-	return snapshot, nil
+	return nil
 }
 
 // Context implements store.Contexts.
 func (b *bolt) Context(id yarn.ApplicationID) ([]byte, error) {
+	if err := b.ahead.wait(context.Background()); err != nil {
+		return nil, err
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
@@ -133,6 +175,9 @@ func (b *bolt) Context(id yarn.ApplicationID) ([]byte, error) {
 
 // Commit implements store.Store.
 func (b *bolt) Commit(ctx context.Context, ops []state.Op) error {
+	if err := b.ahead.wait(ctx); err != nil {
+		return err
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	values := b.values[:0]
@@ -157,6 +202,7 @@ func (b *bolt) Commit(ctx context.Context, ops []state.Op) error {
 
 // Close implements store.Store.
 func (b *bolt) Close() error {
+	b.ahead.stop()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.file == nil {

@@ -1,6 +1,7 @@
 package bolt
 
 import (
+	"bytes"
 	"fmt"
 	"strconv"
 	"strings"
@@ -91,12 +92,31 @@ func checkVersion(text string, sealed bool) error {
 	return fmt.Errorf("its layout version is %s, this program reads %d.x and %d.x: use the program that wrote it", text, unsealed, Major)
 }
 
-// begin enters the epoch of this start in what was found, and stores that of the next one.
-func begin(tx *sealed.Tx, epochs state.Epochs, found *state.Snapshot) (err error) {
-	if found.Epoch, err = nextEpoch(tx, epochs, found); err != nil {
-		return err
+// begin stores the epoch of the start after this one.
+func begin(tx *sealed.Tx, epochs state.Epochs, epoch int64) error {
+	return tx.Put(ownBucket, epochKey, strconv.AppendInt(nil, epochs.Next(epoch), 10))
+}
+
+// rank is the place of an application's record among others: the one of its id, which is not that of its name. A name that is no id comes first.
+func rank(name []byte) sealed.Rank {
+	text, ok := bytes.CutPrefix(name, []byte("application_"))
+	first, second, both := bytes.Cut(text, []byte("_"))
+	timestamp, ok1 := number(first)
+	sequence, ok2 := number(second)
+	if !ok || !both || !ok1 || !ok2 {
+		return sealed.Rank{}
 	}
-	return tx.Put(ownBucket, epochKey, strconv.AppendInt(nil, epochs.Next(found.Epoch), 10))
+	return sealed.Rank{timestamp, sequence}
+}
+
+func number(digits []byte) (n int64, ok bool) {
+	for _, d := range digits {
+		if d < '0' || d > '9' || len(digits) > 18 {
+			return 0, false
+		}
+		n = 10*n + int64(d-'0')
+	}
+	return n, len(digits) > 0
 }
 
 // application reads one record; it is zero if there is none.
@@ -113,10 +133,9 @@ func application(tx *sealed.Tx, o store.Options, id yarn.ApplicationID) (state.A
 	return r.(state.Application), nil
 }
 
-// nextEpoch is the epoch of this start. If the file does not have it, as after a repair,
+// epochOf is the epoch of this start, as the file has it in text. If it does not have it, as after a repair,
 // it is one after those of all known masters' containers.
-func nextEpoch(tx *sealed.Tx, epochs state.Epochs, s *state.Snapshot) (int64, error) {
-	text := tx.Get(ownBucket, epochKey)
+func epochOf(text []byte, epochs state.Epochs, s *state.Snapshot) (int64, error) {
 	if text == nil {
 		epoch := epochs.Base
 		for _, t := range s.Attempts {

@@ -1,0 +1,220 @@
+package bolt
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/heddle-project/heddle/internal/sealed"
+	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/resourcemanager/store"
+	"github.com/heddle-project/heddle/resourcemanager/store/storetest"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// gathered is a store whose Load waits for what the stream brings.
+type gathered struct {
+	store.Store
+	stream *store.Stream
+}
+
+func (g gathered) Load(ctx context.Context) (*state.Snapshot, error) {
+	s, err := g.Store.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	err = g.stream.Each(ctx, func(p store.Part) {
+		s.Applications = append(s.Applications, p.Applications...)
+		s.Quarantined = append(s.Quarantined, p.Quarantined...)
+		s.Made = append(s.Made, p.Made...)
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.Coming = state.Coming{}
+	s.Finish()
+	return s, nil
+}
+
+// A store whose applications come by a stream is a store like all others.
+func TestConformanceAhead(t *testing.T) {
+	storetest.Run(t, func(t testing.TB) storetest.Subject {
+		path := file(t)
+		return storetest.Subject{
+			Open: func(t testing.TB, o store.Options) store.Store {
+				o.Stream = store.NewStream()
+				s, err := Open(path, Options{Options: o})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return gathered{s, o.Stream}
+			},
+			Overwrite: func(t testing.TB, key state.Key, value []byte) {
+				rewrite(t, path, func(tx *sealed.Tx) error { return tx.Put(string(key.Table), key.Name, value) })
+			},
+		}
+	})
+}
+
+// withApps is a file with so many applications, each with an attempt.
+func withApps(t *testing.T, apps int) (path string) {
+	path = file(t)
+	s := mustOpen(t, path)
+	if _, err := s.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var ops []state.Op
+	for i := range apps {
+		id := yarn.ApplicationID{ClusterTimestamp: 1_700_000_000_000 + int64(i%2), Sequence: int32(i + 1)}
+		ops = append(ops, state.Put(state.Application{ID: id, User: "ada", Queue: "root.default", Context: []byte("context")}),
+			state.Put(state.Attempt{ID: yarn.AttemptID{Application: id, Attempt: 1}}))
+	}
+	for part := range slices.Chunk(ops, store.MaxOps) {
+		if err := s.Commit(t.Context(), part); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func openAhead(t *testing.T, path string) (Store, *store.Stream, error) {
+	stream := store.NewStream()
+	s, err := Open(path, Options{Options: store.Options{Types: storetest.Types(), Stream: stream}})
+	if err == nil {
+		t.Cleanup(func() { _ = s.Close() })
+	}
+	return s, stream, err
+}
+
+// Applications come in the order of their ids, which is not that of their names, and after all else; what is stored meanwhile waits for them.
+func TestAheadInOrder(t *testing.T) {
+	const apps = 12_000
+	path := withApps(t, apps)
+	s, stream, err := openAhead(t, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, err := s.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(head.Applications) > 0 || head.Coming != (state.Coming{Count: apps, LastTimestamp: 1_700_000_000_001}) || len(head.Attempts) != apps || head.Epoch != 1 {
+		t.Errorf("before the applications: %d applications, %+v, %d attempts, epoch %d", len(head.Applications), head.Coming, len(head.Attempts), head.Epoch)
+	}
+	if now := head.Started(5); now != 1_700_000_000_003 {
+		t.Errorf("a start with a clock that was set back has the timestamp %d", now)
+	}
+	if _, err := s.Load(t.Context()); !errors.Is(err, store.ErrLoaded) {
+		t.Errorf("loaded again: %v", err)
+	}
+	late := yarn.ApplicationID{ClusterTimestamp: 1_800_000_000_000, Sequence: 1}
+	committed := make(chan error, 1)
+	go func() {
+		committed <- s.Commit(t.Context(), []state.Op{state.Put(state.Application{ID: late, User: "ada", Queue: "root.default", Context: []byte("late")})})
+	}()
+	hurried, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if err := s.Commit(hurried, nil); !errors.As(err, new(*store.UnavailableError)) {
+		t.Errorf("a commit before all is read: %v", err)
+	}
+	var last yarn.ApplicationID
+	n := 0
+	err = stream.Each(t.Context(), func(p store.Part) {
+		for _, a := range p.Applications {
+			if a.ID.Compare(last) <= 0 || string(a.Context) != "context" {
+				t.Fatalf("%s with %q came after %s", a.ID, a.Context, last)
+			}
+			last = a.ID
+			n++
+		}
+	})
+	if err != nil || n != apps {
+		t.Errorf("%d applications, %v", n, err)
+	}
+	if err := <-committed; err != nil {
+		t.Error(err)
+	}
+	if b, err := s.Context(late); err != nil || string(b) != "late" {
+		t.Errorf("context %q, %v", b, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	whole := mustOpen(t, path)
+	if again, err := whole.Load(t.Context()); err != nil || again.Epoch != 2 || len(again.Applications) != apps+1 {
+		t.Errorf("afterwards: %v, %v", again, err)
+	}
+}
+
+// A file that is not as it was sealed is noticed after the last record. Nothing was stored by then, and nothing can be.
+func TestAheadDamaged(t *testing.T) {
+	path := withApps(t, 2000)
+	victim := yarn.ApplicationID{ClusterTimestamp: 1_700_000_000_000, Sequence: 777}
+	edit(t, path, func(tx *bbolt.Tx) error { // as another program would
+		b := tx.Bucket([]byte(state.Applications))
+		return b.Put([]byte(victim.String()), bytes.Clone(b.Get([]byte(victim.String()))))
+	})
+	s, stream, err := openAhead(t, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	err = stream.Each(t.Context(), func(p store.Part) { n += len(p.Applications) })
+	if !errors.As(err, new(*sealed.DamageError)) || n != 2000 {
+		t.Errorf("%d applications, %v", n, err)
+	}
+	if err := s.Commit(t.Context(), nil); !errors.As(err, new(*sealed.DamageError)) {
+		t.Errorf("a commit: %v", err)
+	}
+	if _, err := s.Context(victim); !errors.As(err, new(*sealed.DamageError)) {
+		t.Errorf("a context: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Whoever closes the store while it is being read waits for nobody.
+func TestAheadClosed(t *testing.T) {
+	s, stream, err := openAhead(t, withApps(t, 12_000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Commit(t.Context(), nil); !errors.Is(err, store.ErrClosed) {
+		t.Errorf("a commit: %v", err)
+	}
+	_ = stream.Each(t.Context(), func(store.Part) {}) // ends
+}
+
+func TestRank(t *testing.T) {
+	for _, x := range []struct {
+		name string
+		want sealed.Rank
+	}{
+		{"application_1700000000000_0001", sealed.Rank{1700000000000, 1}},
+		{"application_1700000000000_123456", sealed.Rank{1700000000000, 123456}},
+		{"application_1700000000000_", sealed.Rank{}},
+		{"application_99999999999999999999_1", sealed.Rank{}},
+		{"application_-1_1", sealed.Rank{}},
+		{"appattempt_1_1", sealed.Rank{}},
+		{"", sealed.Rank{}},
+	} {
+		if got := rank([]byte(x.name)); got != x.want {
+			t.Errorf("%q: %v, want %v", x.name, got, x.want)
+		}
+	}
+}
