@@ -437,6 +437,7 @@ func (t *term) recover(s *state.Snapshot) {
 }
 
 // twice recovers a second ResourceManager from the same snapshot, in one term of three, for recovered to compare: equal records must lead to equal states.
+// The second one gets the applications in parts.
 func (t *term) twice(s *state.Snapshot, cmd engine.Recover) {
 	if t.c.script != nil || t.c.Terms%3 != 0 {
 		return
@@ -446,15 +447,17 @@ func (t *term) twice(s *state.Snapshot, cmd engine.Recover) {
 		t.c.fail("%v", err)
 		return
 	}
-	apps := cmd.Applications
-	cmd.Applications = nil
-	for _, a := range apps {
-		sub := copied(*a.Submission)
-		a.Submission = &sub
-		cmd.Applications = append(cmd.Applications, a)
+	apps := slices.Clone(cmd.Applications)
+	for i := range apps {
+		sub := copied(*apps[i].Submission)
+		apps[i].Submission = &sub
 	}
+	cmd.Applications, cmd.Coming = nil, len(apps)
 	var fx engine.Effects
 	other.engine.Apply(t.now(), cmd, &fx)
+	for part := range slices.Chunk(apps, 1+len(apps)/3) {
+		other.engine.Apply(t.now(), engine.RecoverApplications{Applications: part, All: len(apps)}, &fx)
+	}
 	t.again = other.engine.Digest()
 }
 

@@ -12,6 +12,7 @@
 // Open reads the whole file before bbolt sees it: both meta pages, every page
 // that is in use, the list of free ones, every record. What does not agree with
 // itself, with the seal or with the witness is damage, and the file is refused
-// and left as it is (*DamageError). Check reports the damage, Repair sets the file aside
+// and left as it is (*DamageError). For this the file is mapped into memory; Check and
+// Repair read it page by page, so that one bad sector costs them one page. Check reports the damage, Repair sets the file aside
 // and keeps what can be read. docs/decisions/0006 has the reasons.
 package sealed

@@ -23,6 +23,10 @@
 // has mode 0600, for it holds secrets, and is locked while it is open. Beside it
 // is its witness, FILE.witness.
 //
+// With store.Options.Stream, Open and Load return before the applications are read;
+// whoever takes these from the stream learns at its end whether the file is whole.
+// Commit waits until then.
+//
 // A damaged file is refused; see Check and Repair. Load quarantines a record that
 // is as it was written and still cannot be used.
 //
