@@ -1,6 +1,8 @@
 package webtest
 
 import (
+	"sync"
+
 	"github.com/heddle-project/heddle/resourcemanager/events"
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
@@ -32,10 +34,11 @@ func New() *Source {
 	nothing := events.New(Started)
 	nothing.Close()
 	return &Source{
-		Happens: nothing,
-		Picture: Cluster(),
-		Tree:    Queues(),
-		Waiting: map[yarn.ApplicationID]string{App(8): "the masters of root.dev may take <memory:768, vCores:1> and take <memory:512, vCores:1>; this one needs <memory:512, vCores:1>"},
+		Changing: new(sync.Mutex),
+		Happens:  nothing,
+		Picture:  Cluster(),
+		Tree:     Queues(),
+		Waiting:  map[yarn.ApplicationID]string{App(8): "the masters of root.dev may take <memory:768, vCores:1> and take <memory:512, vCores:1>; this one needs <memory:512, vCores:1>"},
 		Self: access.Daemon{StartedAt: Started, State: "STARTED", HAState: "ACTIVE", LoginUser: "yarn", Scheduler: access.Capacity,
 			Store:      "org.apache.hadoop.yarn.server.resourcemanager.recovery.NullRMStateStore",
 			Connection: "Could not find leader elector. Verify both HA and automatic failover are enabled."},

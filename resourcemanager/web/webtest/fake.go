@@ -39,6 +39,8 @@ type Source struct {
 	Denied   map[string]bool               // users who may view only their own applications
 	Rights   map[string]access.QueueRights // by user and path: "bob root.dev"; nil: everybody has all rights
 	Err      error                         // that every read returns, if set
+
+	Changing *sync.Mutex // is held while Picture changes during calls of Latest
 }
 
 var _ access.Source = (*Source)(nil)
@@ -84,6 +86,8 @@ func (s *Source) Newest(context.Context) (iter.Seq[*view.Application], error) {
 
 // Latest is the application in the fixed cluster, or nil.
 func (s *Source) Latest(id yarn.ApplicationID) *view.Application {
+	s.Changing.Lock()
+	defer s.Changing.Unlock()
 	if apps, n := s.Picture.Applications, int(id.Sequence)-1; n >= 0 && n < len(apps) && apps[n].ID == id {
 		return apps[n] // fast, for tests with very many
 	}
