@@ -46,8 +46,9 @@ type spoilt struct {
 }
 
 const (
-	partSize  = 256  // records that a goroutine takes at once
+	partSize  = 2048 // records that a goroutine takes at once
 	chunkSize = 4096 // items that lie together
+	giveWay   = 256  // records after which a goroutine lets others run
 )
 
 // add enters a record. key and value of a mapped file are looked at later, by several goroutines.
@@ -79,7 +80,10 @@ func (t *tally) take(places []place, each func(bucket string, key, value []byte)
 	var h hasher
 	sums := map[string]sum{}
 	var bad []spoilt
-	for _, p := range places {
+	for i, p := range places {
+		if i%giveWay == 0 {
+			runtime.Gosched() // whoever uses what was taken comes first
+		}
 		x := &t.items[p.at/chunkSize][p.at%chunkSize]
 		sums[x.bucket] = sums[x.bucket].plus(h.of(x.bucket, x.Key, x.Value))
 		if err := t.o.intact(t.sealed, x.bucket, x.Key, x.Value); err != nil {
