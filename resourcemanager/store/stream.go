@@ -86,5 +86,15 @@ func (s *Stream) End(err error) {
 	close(s.ended)
 }
 
-// Stop has Put wait for nobody any more.
+// Stop has Put wait for nobody any more: parts may be missing from then on, so the store must end with an error.
 func (s *Stream) Stop() { s.stop.Do(func() { close(s.stopped) }) }
+
+// Stopped tells whether Stop was called.
+func (s *Stream) Stopped() bool {
+	select {
+	case <-s.stopped:
+		return true
+	default:
+		return false
+	}
+}

@@ -185,9 +185,10 @@ func TestAheadDamaged(t *testing.T) {
 	}
 }
 
-// Whoever closes the store while it is being read waits for nobody.
+// Whoever closes the store while it is being read waits for nobody. What was not taken by then is not taken for all there is, and the file stays as it was.
 func TestAheadClosed(t *testing.T) {
-	s, stream, err := openAhead(t, withApps(t, 12_000))
+	path := withApps(t, 12_000) // more than wait to be taken
+	s, stream, err := openAhead(t, path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +198,12 @@ func TestAheadClosed(t *testing.T) {
 	if err := s.Commit(t.Context(), nil); !errors.Is(err, store.ErrClosed) {
 		t.Errorf("a commit: %v", err)
 	}
-	_ = stream.Each(t.Context(), func(store.Part) {}) // ends
+	if err := stream.Each(t.Context(), func(store.Part) {}); !errors.Is(err, store.ErrClosed) {
+		t.Errorf("the stream ended with %v", err)
+	}
+	if again, err := mustOpen(t, path).Load(t.Context()); err != nil || again.Epoch != 1 {
+		t.Errorf("afterwards: %v, %v", again, err)
+	}
 }
 
 func TestRank(t *testing.T) {
