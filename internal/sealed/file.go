@@ -128,13 +128,10 @@ func open(path string, o Options, t testimony) (*File, error) {
 		mapped := mapFile(file, size)
 		defer unmapFile(mapped)
 		defer populate(mapped)()
-		switch x = o.examine(file, mapped, size, t); {
-		case x.refused != nil:
-			return x.refused
-		case !x.found.None():
+		if x = o.examine(file, mapped, size, t); !x.found.None() {
 			return &DamageError{path, o.Kind, x.found, o.Advice}
 		}
-		return nil
+		return x.refused
 	})
 	if err != nil {
 		return nil, err

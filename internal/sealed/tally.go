@@ -155,11 +155,9 @@ func (t *tally) takeMapped(x *reading) error {
 		if n := len(last); n > 0 {
 			greatest = last[n-1].rank
 		}
-		if err := parts.Begin(len(last), greatest); err != nil {
-			x.refused = err
-			return nil
+		if x.refused = parts.Begin(len(last), greatest); x.refused == nil { // else the reason may be damage that the sums will show
+			take = parts.Take
 		}
-		take = parts.Take
 	}
 	return t.takeAll(last, func(part int, places []place) {
 		entries := make([]Entry, 0, len(places))
@@ -187,7 +185,7 @@ type Parts struct {
 	Bucket string
 	Rank   func(key []byte) Rank // is the order in which they come
 	// Begin is told how many records there are, and the greatest rank, after all other records were given to Each and before the first part.
-	// After an error Open fails.
+	// After an error Open fails: with it, or with the damage if there is some.
 	Begin func(count int, greatest Rank) error
 	// Take takes a part. Parts are numbered from 0 in the order of the records; several goroutines call it, not quite in that order. The entries are its own
 	// only until it returns.

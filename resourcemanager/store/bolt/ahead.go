@@ -35,6 +35,9 @@ func (b *bolt) openAhead(how sealed.Options) (Store, error) {
 	}
 	how.Parts = &sealed.Parts{Bucket: string(state.Applications), Rank: rank,
 		Begin: func(count int, greatest sealed.Rank) error {
+			if err := known(b.version); err != nil {
+				return err
+			}
 			b.found.Expect(state.Coming{Count: count, LastTimestamp: greatest[0]})
 			return begin()
 		},

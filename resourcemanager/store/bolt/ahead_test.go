@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -182,6 +183,34 @@ func TestAheadDamaged(t *testing.T) {
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// What makes no sense before the applications are read may be damage, and is told as such then. Of a file of another layout no record is tried.
+func TestAheadRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		key, value string
+		sealed     bool
+		says       string
+	}{
+		"a spoilt epoch":       {key: epochKey, value: "many", says: "has other content than it was sealed with"},
+		"an epoch":             {key: epochKey, value: "99999999", sealed: true, says: "epoch 99999999 is not in the configured range"},
+		"a spoilt version":     {key: versionKey, value: "3.0", says: "has other content than it was sealed with"},
+		"a version":            {key: versionKey, value: "3.0", sealed: true, says: "its layout version is 3.0"},
+		"a version, no number": {key: versionKey, value: "new", sealed: true, says: "is not major.minor"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := withApps(t, 300)
+			if c.sealed {
+				rewrite(t, path, func(tx *sealed.Tx) error { return tx.Put(ownBucket, c.key, []byte(c.value)) })
+			} else {
+				edit(t, path, func(tx *bbolt.Tx) error { return tx.Bucket([]byte(ownBucket)).Put([]byte(c.key), []byte(c.value)) })
+			}
+			_, _, err := openAhead(t, path)
+			if err == nil || !strings.Contains(err.Error(), c.says) || errors.As(err, new(*sealed.DamageError)) == c.sealed {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }
 
