@@ -61,7 +61,7 @@ func (b *bolt) openAhead(how sealed.Options) (Store, error) {
 		switch {
 		case a.err != nil:
 			a.outcome = a.err
-		case a.stream.Stopped(): // not all that was read was taken
+		case !a.stream.Taken(): // whoever is told of a commit must know all that came before it
 			a.outcome = store.ErrClosed
 		default:
 			a.outcome = b.begin(context.Background(), a.snapshot.Epoch)

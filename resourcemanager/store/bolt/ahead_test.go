@@ -214,6 +214,28 @@ func TestAheadRefused(t *testing.T) {
 	}
 }
 
+// A commit waits until all that was read is taken: its outcome comes after that.
+func TestAheadCommitsLast(t *testing.T) {
+	s, stream, err := openAhead(t, withApps(t, 300))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	hurried, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if err := s.Commit(hurried, nil); !errors.As(err, new(*store.UnavailableError)) {
+		t.Errorf("a commit before all is taken: %v", err)
+	}
+	if err := stream.Each(t.Context(), func(store.Part) {}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Commit(t.Context(), nil); err != nil {
+		t.Error(err)
+	}
+}
+
 // Whoever closes the store while it is being read waits for nobody. What was not taken by then is not taken for all there is, and the file stays as it was.
 func TestAheadClosed(t *testing.T) {
 	path := withApps(t, 12_000) // more than wait to be taken
