@@ -18,6 +18,7 @@ type tally struct {
 
 	items  [][]item // that are not counted yet, chunk by chunk
 	added  int      // how many these are
+	bytes  int      // how long these are
 	done   int      // how many were counted before them
 	coming []place  // of them, those that come in parts
 	others []place  // the rest
@@ -46,8 +47,9 @@ type spoilt struct {
 }
 
 const (
-	partSize  = 256  // records that a goroutine takes at once
-	chunkSize = 4096 // items that lie together
+	partSize  = 256     // records that a goroutine takes at once
+	chunkSize = 4096    // items that lie together
+	holdBytes = 4 << 20 // of keys and values of a file that is not mapped, which wait in memory to be counted
 )
 
 // add enters a record. key and value of a mapped file are looked at later, by several goroutines.
@@ -62,7 +64,8 @@ func (t *tally) add(bucket string, key, value []byte) {
 	} else {
 		t.others = append(t.others, place{at: t.added})
 	}
-	if t.added++; t.image.mapped == nil && t.added == chunkSize {
+	t.bytes += len(key) + len(value)
+	if t.added++; t.image.mapped == nil && (t.added == chunkSize || t.bytes >= holdBytes) {
 		t.takeAdded()
 	}
 }
@@ -71,7 +74,7 @@ func (t *tally) add(bucket string, key, value []byte) {
 func (t *tally) takeAdded() {
 	t.take(t.others, t.each)
 	t.done += t.added
-	t.items, t.others, t.added = t.items[:0], t.others[:0], 0
+	t.items, t.others, t.added, t.bytes = t.items[:0], t.others[:0], 0, 0
 }
 
 // take counts items and gives those that are intact to each.
