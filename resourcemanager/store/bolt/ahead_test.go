@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -273,5 +274,34 @@ func TestRank(t *testing.T) {
 		if got := rank([]byte(x.name)); got != x.want {
 			t.Errorf("%q: %v, want %v", x.name, got, x.want)
 		}
+	}
+}
+
+// A file without a seal, as the first layout was, is read ahead too, and sealed once it is whole.
+func TestAheadUnsealed(t *testing.T) {
+	path := withApps(t, 600)
+	edit(t, path, func(tx *bbolt.Tx) error {
+		own := tx.Bucket([]byte(ownBucket))
+		return errors.Join(own.Delete([]byte("seal")), own.Put([]byte(versionKey), []byte("1.0")))
+	})
+	if err := os.Remove(path + ".witness"); err != nil {
+		t.Fatal(err)
+	}
+	s, stream, err := openAhead(t, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if head, err := s.Load(t.Context()); err != nil || head.Coming.Count != 600 {
+		t.Fatalf("%v, %v", head, err)
+	}
+	n := 0
+	if err := stream.Each(t.Context(), func(p store.Part) { n += len(p.Applications) }); err != nil || n != 600 {
+		t.Errorf("%d applications, %v", n, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if report, err := Check(path, Options{}); err != nil || report.Damage != nil {
+		t.Errorf("afterwards: %+v, %v", report, err)
 	}
 }
