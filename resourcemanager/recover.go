@@ -31,6 +31,9 @@ func (t *term) recover(ctx context.Context) error {
 	if err := cannotLoad(t.recoverComing(ctx, func(p store.Part) { t.recoverPart(p, attempts, all) })); err != nil {
 		return err
 	}
+	if all > 0 {
+		t.loop.Post(engine.RecoverApplications{All: all, Last: true})
+	}
 	t.storedGroups.Clear()
 	for _, x := range s.Attempts {
 		if len(attempts[x.ID.Application]) > 0 {

@@ -140,6 +140,9 @@ func beginTerm(ctx context.Context, p *process, site *conf.Properties, stamp int
 // stop ends the term: launches first, then the loop, which refuses whatever still waits with loop.ErrClosed, then the store.
 func (t *term) stop() {
 	t.over.Store(true)
+	if t.stream != nil {
+		t.stream.Stop() // or what waits for the end of a store that is still being read waits forever
+	}
 	if t.outside != nil {
 		t.outside.launcher.Close()
 		t.outside.events.Close()

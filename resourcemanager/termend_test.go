@@ -2,17 +2,28 @@ package resourcemanager
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
+	"github.com/heddle-project/heddle/resourcemanager/state"
+	"github.com/heddle-project/heddle/resourcemanager/store"
+	"github.com/heddle-project/heddle/resourcemanager/store/bolt"
 	"github.com/heddle-project/heddle/resourcemanager/store/storetest"
 	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/wire/convert"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/wire/pb"
+	"github.com/heddle-project/heddle/yarn"
 )
 
 // aMoment is how long a test looks whether something happens that must not.
@@ -214,4 +225,86 @@ func TestStopWaitsForWork(t *testing.T) {
 	if _, ok := receive(stopped); !ok {
 		t.Error("the end hangs")
 	}
+}
+
+// rewriting is a store to which an application is stored again, for which its context is read.
+type rewriting struct {
+	bolt.Store
+	app   yarn.ApplicationID
+	begun chan struct{}
+	once  sync.Once
+}
+
+func (s *rewriting) Commit(ctx context.Context, ops []state.Op) error {
+	s.once.Do(func() { close(s.begun) })
+	if _, err := s.Context(s.app); err != nil {
+		return err
+	}
+	return s.Store.Commit(ctx, ops)
+}
+
+// A term that is called off while its store is still being read ends, also if its loop waits for the store.
+func TestEndWhileReading(t *testing.T) {
+	w, faults := faulty(t, "")
+	first := w.fill(t, 12_000) // more than wait to be taken
+	reading, begun := make(chan struct{}), make(chan struct{})
+	var read atomic.Int64
+	openBolt := w.d.openBolt
+	w.d.openBolt = func(path string, o bolt.Options) (bolt.Store, error) {
+		next := o.Read
+		o.Read = func(a *state.Application) any {
+			if read.Add(1) > 600 {
+				<-reading
+			}
+			return next(a)
+		}
+		s, err := openBolt(path, o)
+		return &rewriting{Store: s, app: first, begun: begun}, err
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	failed := make(chan error, 1)
+	go func() { failed <- w.d.start(ctx) }()
+	if _, open := <-begun; open {
+		t.Fatal("nothing is stored")
+	}
+	cancel()
+	time.Sleep(aMoment) // until nobody takes what comes
+	close(reading)
+	if err, ok := receive(failed); !ok || !errors.Is(err, context.Canceled) {
+		t.Fatalf("it ended with %v", err)
+	}
+	if n := faults().Calls("close"); n != 1 {
+		t.Errorf("the store was closed %d times", n)
+	}
+}
+
+// fill makes the state store of a daemon that has not been started, with so many applications.
+func (w *world) fill(t *testing.T, apps int) (first yarn.ApplicationID) {
+	t.Helper()
+	s, err := bolt.Open(w.site["yarn.resourcemanager.heddle.state-store.path"], bolt.Options{Options: store.Options{Types: storetest.Types()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var ops []state.Op
+	for i := range apps {
+		id := yarn.ApplicationID{ClusterTimestamp: 1_700_000_000_000, Sequence: int32(i + 1)}
+		b, err := proto.Marshal(submission(convert.ToApplicationID(id)).ApplicationSubmissionContext)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ops = append(ops, state.Put(state.Application{ID: id, User: "alice", Queue: "root.default", Context: b}))
+	}
+	for part := range slices.Chunk(ops, store.MaxOps) {
+		if err := s.Commit(t.Context(), part); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return ops[0].Record.(state.Application).ID
 }

@@ -458,6 +458,7 @@ func (t *term) twice(s *state.Snapshot, cmd engine.Recover) {
 	for part := range slices.Chunk(apps, 1+len(apps)/3) {
 		other.engine.Apply(t.now(), engine.RecoverApplications{Applications: part, All: len(apps)}, &fx)
 	}
+	other.engine.Apply(t.now(), engine.RecoverApplications{All: len(apps), Last: true}, &fx)
 	t.again = other.engine.Digest()
 }
 

@@ -128,13 +128,10 @@ func open(path string, o Options, t testimony) (*File, error) {
 		mapped := mapFile(file, size)
 		defer unmapFile(mapped)
 		defer populate(mapped)()
-		switch x = o.examine(file, mapped, size, t); {
-		case x.refused != nil:
-			return x.refused
-		case !x.found.None():
+		if x = o.examine(file, mapped, size, t); !x.found.None() {
 			return &DamageError{path, o.Kind, x.found, o.Advice}
 		}
-		return nil
+		return x.refused
 	})
 	if err != nil {
 		return nil, err
@@ -388,6 +385,20 @@ func (f *File) Close() error {
 
 // ErrDamaged tells that bbolt came upon what cannot be while it read.
 var ErrDamaged = errors.New("it was damaged while it was read")
+
+// faulting turns the fault of reading a mapped file that was cut short, or that the disk does not give, into an error. Other panics are defects and go on.
+func faulting(do func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		panicked := recover()
+		if _, fault := panicked.(interface{ Addr() uintptr }); fault {
+			err = fmt.Errorf("%w (%v)", ErrDamaged, panicked)
+		} else if panicked != nil {
+			panic(panicked)
+		}
+	}()
+	return do()
+}
 
 // guard turns the panics with which bbolt meets a damaged file, and the fault
 // of reading a mapped file that was cut short, into errors.

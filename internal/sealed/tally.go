@@ -18,6 +18,7 @@ type tally struct {
 
 	items  [][]item // that are not counted yet, chunk by chunk
 	added  int      // how many these are
+	bytes  int      // how long these are
 	done   int      // how many were counted before them
 	coming []place  // of them, those that come in parts
 	others []place  // the rest
@@ -46,9 +47,10 @@ type spoilt struct {
 }
 
 const (
-	partSize  = 2048 // records that a goroutine takes at once
-	chunkSize = 4096 // items that lie together
-	giveWay   = 256  // records after which a goroutine lets others run
+	partSize  = 2048    // records that a goroutine takes at once
+	chunkSize = 4096    // items that lie together
+	giveWay   = 256     // records after which a goroutine lets others run
+	holdBytes = 4 << 20 // of keys and values of a file that is not mapped, which wait in memory to be counted
 )
 
 // add enters a record. key and value of a mapped file are looked at later, by several goroutines.
@@ -63,7 +65,8 @@ func (t *tally) add(bucket string, key, value []byte) {
 	} else {
 		t.others = append(t.others, place{at: t.added})
 	}
-	if t.added++; t.image.mapped == nil && t.added == chunkSize {
+	t.bytes += len(key) + len(value)
+	if t.added++; t.image.mapped == nil && (t.added == chunkSize || t.bytes >= holdBytes) {
 		t.takeAdded()
 	}
 }
@@ -72,7 +75,7 @@ func (t *tally) add(bucket string, key, value []byte) {
 func (t *tally) takeAdded() {
 	t.take(t.others, t.each)
 	t.done += t.added
-	t.items, t.others, t.added = t.items[:0], t.others[:0], 0
+	t.items, t.others, t.added, t.bytes = t.items[:0], t.others[:0], 0, 0
 }
 
 // take counts items and gives those that are intact to each.
@@ -107,7 +110,7 @@ func (t *tally) takeAll(places []place, take func(part int, places []place)) err
 	errs := make(chan error, runtime.GOMAXPROCS(0))
 	for range cap(errs) {
 		workers.Go(func() {
-			errs <- guard(func() error {
+			errs <- faulting(func() error {
 				for {
 					part := int(next.Add(1) - 1)
 					from := part * partSize
@@ -159,11 +162,9 @@ func (t *tally) takeMapped(x *reading) error {
 		if n := len(last); n > 0 {
 			greatest = last[n-1].rank
 		}
-		if err := parts.Begin(len(last), greatest); err != nil {
-			x.refused = err
-			return nil
+		if x.refused = parts.Begin(len(last), greatest); x.refused == nil { // else the reason may be damage that the sums will show
+			take = parts.Take
 		}
-		take = parts.Take
 	}
 	return t.takeAll(last, func(part int, places []place) {
 		entries := make([]Entry, 0, len(places))
@@ -191,7 +192,7 @@ type Parts struct {
 	Bucket string
 	Rank   func(key []byte) Rank // is the order in which they come
 	// Begin is told how many records there are, and the greatest rank, after all other records were given to Each and before the first part.
-	// After an error Open fails.
+	// After an error Open fails: with it, or with the damage if there is some.
 	Begin func(count int, greatest Rank) error
 	// Take takes a part. Parts are numbered from 0 in the order of the records; several goroutines call it, not quite in that order. The entries are its own
 	// only until it returns.

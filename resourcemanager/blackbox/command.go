@@ -182,7 +182,7 @@ func kept(c any) any {
 	case engine.Recover:
 		return withoutSecrets(c)
 	case engine.RecoverApplications:
-		return engine.RecoverApplications{Applications: appsWithoutSecrets(c.Applications), All: c.All}
+		return engine.RecoverApplications{Applications: appsWithoutSecrets(c.Applications), All: c.All, Last: c.Last}
 	}
 	return c
 }

@@ -392,14 +392,15 @@ type (
 		Drains       []state.NodeDeadline
 		Labels       state.Labels
 		Reservations []state.Reservation
-		Coming       int // how many applications RecoverApplications will bring
+		Coming       int // how many applications RecoverApplications will bring; above 0, nothing is due before the last one
 	}
 
 	// RecoverApplications brings back more applications, in the order of their ids. It comes
 	// after Recover and before any other command.
 	RecoverApplications struct {
 		Applications []RecoveredApplication
-		All          int // how many applications all these commands bring
+		All          int  // how many applications all these commands bring
+		Last         bool // it is the last of these commands
 	}
 
 	// Remember stores records that are not the engine's own, such as keys and

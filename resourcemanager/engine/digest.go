@@ -17,7 +17,7 @@ func (e *Engine) Digest() uint64 {
 	var d digest
 	d.ints(int64(e.nextApp), int64(len(e.order)), int64(len(e.ended)), int64(len(e.nodes)), int64(len(e.byID)),
 		int64(e.saves.first), int64(len(e.saves.entries())), int64(len(e.jobs)))
-	d.flags(e.sweepDue)
+	d.flags(e.sweepDue, e.coming)
 	for _, a := range e.order {
 		d.application(e, a)
 	}

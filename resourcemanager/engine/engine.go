@@ -114,6 +114,7 @@ type Engine struct {
 	monitoring        bool // a round of preemption is not over
 	lostMasters       []lostMaster
 	sweepDue          bool
+	coming            bool // more applications are to be recovered
 	counts            counts
 	infos             map[string]*queue.Info // as of infosAt; see queueInfo
 	infosAt           int64
@@ -249,6 +250,7 @@ func (e *Engine) Apply(now yarn.Now, c Command, fx *Effects) {
 		e.stored(c)
 	case RecoverApplications:
 		e.recoverApplications(c.Applications)
+		e.coming = e.coming && !c.Last
 	case Recover:
 		e.recover(c)
 	case Remember:
@@ -263,7 +265,7 @@ func (e *Engine) Apply(now yarn.Now, c Command, fx *Effects) {
 
 // SweepDue tells that a Sweep may place something: it should be applied once no
 // other command waits.
-func (e *Engine) SweepDue() bool { return e.set.Sweeps && e.sweepDue }
+func (e *Engine) SweepDue() bool { return e.set.Sweeps && e.sweepDue && !e.coming }
 
 // sweep offers nodes to the scheduler without waiting for their heartbeats.
 func (e *Engine) sweep() {

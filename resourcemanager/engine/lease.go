@@ -105,6 +105,9 @@ func (d *deadlines[T]) add(at int64, of T, most int, stale func(deadline[T]) boo
 
 // NextDue is the monotonic moment at which a Tick should be applied; ok is false when none is needed.
 func (e *Engine) NextDue() (at int64, ok bool) {
+	if e.coming {
+		return 0, false // what a restart comes to must not depend on how long it takes
+	}
 	if e.Working() {
 		return e.now.Mono, true
 	}
@@ -143,6 +146,9 @@ func (e *Engine) NextDue() (at int64, ok bool) {
 // if there are both: masters can keep jobs coming, and what is due must not wait for
 // that. The rest stays due.
 func (e *Engine) tick() {
+	if e.coming {
+		return
+	}
 	left, now := e.slice(), e.now.Mono
 	if e.Working() {
 		left = max(left/2, 1)

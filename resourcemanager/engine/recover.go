@@ -6,6 +6,9 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
+// mostExpected bounds the room that is made for applications at once: a recording may say anything.
+const mostExpected = 1 << 20
+
 // recover brings applications back as they were stored before the restart. Those
 // that had ended are remembered; the others go on: a master that may still run has
 // time to register again, and its containers are adopted when their nodes register.
@@ -14,7 +17,8 @@ func (e *Engine) recover(c Recover) {
 	e.recoverLabels(c) // before the applications, whose asks name them
 	e.recoverDrains(c)
 	e.recoverReservations(c.Reservations)
-	if n := len(c.Applications) + c.Coming; len(e.apps) == 0 {
+	e.coming = c.Coming > 0
+	if n := min(len(c.Applications)+min(max(c.Coming, 0), mostExpected), mostExpected); len(e.apps) == 0 {
 		e.apps, e.order = make(map[yarn.ApplicationID]*application, n), make([]*application, 0, n)
 		e.byRef, e.dirtyApps = make([]*application, 0, n), make([]*application, 0, n)
 		e.sched.Expect(n)

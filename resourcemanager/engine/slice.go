@@ -59,4 +59,4 @@ func (e *Engine) work(budget int) {
 }
 
 // Working tells whether jobs wait, so that a Tick is due at once.
-func (e *Engine) Working() bool { return len(e.jobs) > 0 }
+func (e *Engine) Working() bool { return len(e.jobs) > 0 && !e.coming }

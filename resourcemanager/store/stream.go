@@ -22,18 +22,20 @@ const maxParts = 32
 type Stream struct {
 	parts   chan Part
 	stopped chan struct{}
+	taken   chan struct{} // closed once all parts are
 	ended   chan struct{} // closed once err is there
 
 	mu    sync.Mutex
 	early map[int]Part // that came before others which have to be taken before them
 	next  int          // the number of the part that is due
 	stop  sync.Once
+	all   sync.Once
 	err   error
 }
 
 // NewStream is a stream for one store.
 func NewStream() *Stream {
-	return &Stream{parts: make(chan Part, maxParts), stopped: make(chan struct{}), ended: make(chan struct{}), early: map[int]Part{}}
+	return &Stream{parts: make(chan Part, maxParts), stopped: make(chan struct{}), taken: make(chan struct{}), ended: make(chan struct{}), early: map[int]Part{}}
 }
 
 // Each calls take for each part, in order, until there are no more and the store is loaded. Its error is that of the store, which is no
@@ -48,6 +50,7 @@ func (s *Stream) Each(ctx context.Context, take func(Part)) error {
 				take(p)
 				continue
 			}
+			s.all.Do(func() { close(s.taken) })
 			select {
 			case <-s.ended:
 				return s.err
@@ -80,11 +83,30 @@ func (s *Stream) Put(number int, p Part) {
 // Last is called by the store after the last part.
 func (s *Stream) Last() { close(s.parts) }
 
+// Taken waits until all parts are taken, and tells whether they are: not if Stop was called.
+func (s *Stream) Taken() bool {
+	select {
+	case <-s.taken:
+	case <-s.stopped:
+	}
+	return !s.Stopped()
+}
+
 // End is called by the store once it is loaded, or with the reason why it will not be.
 func (s *Stream) End(err error) {
 	s.err = err
 	close(s.ended)
 }
 
-// Stop has Put wait for nobody any more.
+// Stop has Put wait for nobody any more: parts may be missing from then on, so the store must end with an error.
 func (s *Stream) Stop() { s.stop.Do(func() { close(s.stopped) }) }
+
+// Stopped tells whether Stop was called.
+func (s *Stream) Stopped() bool {
+	select {
+	case <-s.stopped:
+		return true
+	default:
+		return false
+	}
+}

@@ -19,7 +19,8 @@ type ahead struct {
 	snapshot *state.Snapshot
 	given    atomic.Bool // Load has given it away
 	closed   atomic.Bool
-	err      error       // why the file is not open
+	err      error // why the file is not open
+	outcome  error // why it is not loaded
 }
 
 // openAhead is Open with a stream. It returns once all but the applications is read.
@@ -34,10 +35,16 @@ func (b *bolt) openAhead(how sealed.Options) (Store, error) {
 	}
 	how.Parts = &sealed.Parts{Bucket: string(state.Applications), Rank: rank,
 		Begin: func(count int, greatest sealed.Rank) error {
+			if err := known(b.version); err != nil {
+				return err
+			}
 			b.found.Expect(state.Coming{Count: count, LastTimestamp: greatest[0]})
 			return begin()
 		},
 		Take: func(number int, entries []sealed.Entry) {
+			if a.stream.Stopped() {
+				return
+			}
 			p := store.Part{Applications: make([]*state.Application, 0, len(entries)), Made: make([]any, 0, len(entries))}
 			for _, e := range entries {
 				b.found.ReadApplication(e.Key, e.Value, &p)
@@ -51,11 +58,15 @@ func (b *bolt) openAhead(how sealed.Options) (Store, error) {
 			a.err = begin()
 		}
 		a.stream.Last()
-		err := a.err
-		if err == nil {
-			err = b.begin(context.Background(), a.snapshot.Epoch)
+		switch {
+		case a.err != nil:
+			a.outcome = a.err
+		case !a.stream.Taken(): // whoever is told of a commit must know all that came before it
+			a.outcome = store.ErrClosed
+		default:
+			a.outcome = b.begin(context.Background(), a.snapshot.Epoch)
 		}
-		a.stream.End(err)
+		a.stream.End(a.outcome)
 	}()
 	select {
 	case <-a.head:
@@ -91,7 +102,7 @@ func (a *ahead) wait(ctx context.Context) error {
 	}
 	select {
 	case <-a.ended:
-		return a.err
+		return a.outcome
 	case <-ctx.Done():
 		return &store.UnavailableError{Err: context.Cause(ctx)}
 	}

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -185,9 +187,60 @@ func TestAheadDamaged(t *testing.T) {
 	}
 }
 
-// Whoever closes the store while it is being read waits for nobody.
+// What makes no sense before the applications are read may be damage, and is told as such then. Of a file of another layout no record is tried.
+func TestAheadRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		key, value string
+		sealed     bool
+		says       string
+	}{
+		"a spoilt epoch":       {key: epochKey, value: "many", says: "has other content than it was sealed with"},
+		"an epoch":             {key: epochKey, value: "99999999", sealed: true, says: "epoch 99999999 is not in the configured range"},
+		"a spoilt version":     {key: versionKey, value: "3.0", says: "has other content than it was sealed with"},
+		"a version":            {key: versionKey, value: "3.0", sealed: true, says: "its layout version is 3.0"},
+		"a version, no number": {key: versionKey, value: "new", sealed: true, says: "is not major.minor"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := withApps(t, 300)
+			if c.sealed {
+				rewrite(t, path, func(tx *sealed.Tx) error { return tx.Put(ownBucket, c.key, []byte(c.value)) })
+			} else {
+				edit(t, path, func(tx *bbolt.Tx) error { return tx.Bucket([]byte(ownBucket)).Put([]byte(c.key), []byte(c.value)) })
+			}
+			_, _, err := openAhead(t, path)
+			if err == nil || !strings.Contains(err.Error(), c.says) || errors.As(err, new(*sealed.DamageError)) == c.sealed {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+// A commit waits until all that was read is taken: its outcome comes after that.
+func TestAheadCommitsLast(t *testing.T) {
+	s, stream, err := openAhead(t, withApps(t, 300))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	hurried, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if err := s.Commit(hurried, nil); !errors.As(err, new(*store.UnavailableError)) {
+		t.Errorf("a commit before all is taken: %v", err)
+	}
+	if err := stream.Each(t.Context(), func(store.Part) {}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Commit(t.Context(), nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// Whoever closes the store while it is being read waits for nobody. What was not taken by then is not taken for all there is, and the file stays as it was.
 func TestAheadClosed(t *testing.T) {
-	s, stream, err := openAhead(t, withApps(t, 12_000))
+	path := withApps(t, 12_000) // more than wait to be taken
+	s, stream, err := openAhead(t, path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +250,12 @@ func TestAheadClosed(t *testing.T) {
 	if err := s.Commit(t.Context(), nil); !errors.Is(err, store.ErrClosed) {
 		t.Errorf("a commit: %v", err)
 	}
-	_ = stream.Each(t.Context(), func(store.Part) {}) // ends
+	if err := stream.Each(t.Context(), func(store.Part) {}); !errors.Is(err, store.ErrClosed) {
+		t.Errorf("the stream ended with %v", err)
+	}
+	if again, err := mustOpen(t, path).Load(t.Context()); err != nil || again.Epoch != 1 {
+		t.Errorf("afterwards: %v, %v", again, err)
+	}
 }
 
 func TestRank(t *testing.T) {
@@ -216,5 +274,34 @@ func TestRank(t *testing.T) {
 		if got := rank([]byte(x.name)); got != x.want {
 			t.Errorf("%q: %v, want %v", x.name, got, x.want)
 		}
+	}
+}
+
+// A file without a seal, as the first layout was, is read ahead too, and sealed once it is whole.
+func TestAheadUnsealed(t *testing.T) {
+	path := withApps(t, 600)
+	edit(t, path, func(tx *bbolt.Tx) error {
+		own := tx.Bucket([]byte(ownBucket))
+		return errors.Join(own.Delete([]byte("seal")), own.Put([]byte(versionKey), []byte("1.0")))
+	})
+	if err := os.Remove(path + ".witness"); err != nil {
+		t.Fatal(err)
+	}
+	s, stream, err := openAhead(t, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if head, err := s.Load(t.Context()); err != nil || head.Coming.Count != 600 {
+		t.Fatalf("%v, %v", head, err)
+	}
+	n := 0
+	if err := stream.Each(t.Context(), func(p store.Part) { n += len(p.Applications) }); err != nil || n != 600 {
+		t.Errorf("%d applications, %v", n, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if report, err := Check(path, Options{}); err != nil || report.Damage != nil {
+		t.Errorf("afterwards: %+v, %v", report, err)
 	}
 }

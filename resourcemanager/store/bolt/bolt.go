@@ -42,7 +42,8 @@ type bolt struct {
 	loaded bool
 	broken error // the outcome of every later call, once nothing can be stored any more; else nil
 
-	ahead *ahead // nil: Open reads all
+	version []byte // of the layout, as it is stored; nil: it is not
+	ahead   *ahead // nil: Open reads all
 }
 
 // keepValues bounds the memory for values that is kept from one commit to the next, in bytes.
@@ -81,8 +82,11 @@ func (b *bolt) open(how sealed.Options) error {
 func (b *bolt) find(bucket string, name, value []byte) {
 	switch table := state.Table(bucket); {
 	case bucket == ownBucket:
-		if string(name) == epochKey {
+		switch string(name) {
+		case epochKey:
 			b.epoch = bytes.Clone(value)
+		case versionKey:
+			b.version = bytes.Clone(value)
 		}
 	case table == state.Applications:
 		b.found.AddApplication(name, value)

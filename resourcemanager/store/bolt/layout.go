@@ -92,6 +92,15 @@ func checkVersion(text string, sealed bool) error {
 	return fmt.Errorf("its layout version is %s, this program reads %d.x and %d.x: use the program that wrote it", text, unsealed, Major)
 }
 
+// known is an error if the records of a layout version cannot be read, so that nobody tries. A file without one, and whether it goes with the seal, is for prepare.
+func known(version []byte) error {
+	if version == nil {
+		return nil
+	}
+	text := string(version)
+	return checkVersion(text, !strings.HasPrefix(text, strconv.Itoa(unsealed)+"."))
+}
+
 // begin stores the epoch of the start after this one.
 func begin(tx *sealed.Tx, epochs state.Epochs, epoch int64) error {
 	return tx.Put(ownBucket, epochKey, strconv.AppendInt(nil, epochs.Next(epoch), 10))

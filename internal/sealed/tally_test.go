@@ -1,0 +1,75 @@
+package sealed
+
+import (
+	"errors"
+	"os"
+	"sync"
+	"testing"
+)
+
+// Of a file that is not mapped only a few of large records are in memory at once.
+func TestTallyHoldsFew(t *testing.T) {
+	o := testOptions()
+	seen, value := 0, make([]byte, holdBytes/4)
+	c := &tally{o: &o, sums: map[string]sum{}, image: &image{}, each: func(string, []byte, []byte) { seen++ }}
+	o.Intact = func(bool, string, []byte, []byte) error { return nil }
+	for i := range 40 {
+		if c.add("a", []byte{byte(i)}, value); i+1-seen > 4 {
+			t.Fatalf("%d records wait", i+1-seen)
+		}
+	}
+	x := &reading{}
+	c.finish(x)
+	if seen != 40 || x.sums["a"].count != 40 {
+		t.Errorf("%d records were seen, %d counted", seen, x.sums["a"].count)
+	}
+}
+
+// A file that somebody cuts short while it is mapped is refused, whenever that happens.
+func TestCutShortWhileMapped(t *testing.T) {
+	good, _ := many(t)
+	f, err := Open(good, testOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var bucket string
+	for name, s := range f.seal.buckets {
+		if name != f.o.Own && s.count > f.seal.buckets[bucket].count {
+			bucket = name
+		}
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	x := take(t, good)
+	for _, when := range []string{"a record", "begin", "part"} {
+		t.Run(when, func(t *testing.T) {
+			x.put(t, good)
+			var once sync.Once
+			cut := func(now string) {
+				if now == when {
+					once.Do(func() {
+						if err := os.Truncate(good, int64(2*os.Getpagesize())); err != nil {
+							t.Error(err)
+						}
+					})
+				}
+			}
+			o := testOptions()
+			intact := o.Intact
+			o.Intact = func(sealed bool, bucket string, key, value []byte) error {
+				cut("a record")
+				return intact(sealed, bucket, key, value)
+			}
+			o.Parts = &Parts{Bucket: bucket, Rank: func([]byte) Rank { return Rank{} },
+				Begin: func(int, Rank) error { cut("begin"); return nil },
+				Take:  func(int, []Entry) { cut("part") }}
+			if f, err := Open(good, o); !errors.As(err, new(*DamageError)) {
+				t.Errorf("%v", err)
+				if err == nil {
+					_ = f.Close()
+				}
+			}
+		})
+	}
+}
