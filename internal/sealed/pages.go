@@ -66,7 +66,7 @@ type image struct {
 }
 
 // forgets is how often the pages of a mapped file are let go of while its records are taken, so that they are not in memory all at once.
-const forgets = 3
+const forgets = 5
 
 // taken is told that so many more records of all were taken.
 func (m *image) taken(n, all int) {
