@@ -10,7 +10,7 @@ import (
 )
 
 // recover hands what was stored to the engine, before any port serves the term. A
-// record that makes no sense is reported and left alone; it stops nothing.
+// record that makes no sense is logged and left in the store; the others are recovered.
 func (t *term) recover(ctx context.Context) error {
 	s := t.snapshot
 	if s == nil {
@@ -24,7 +24,7 @@ func (t *term) recover(ctx context.Context) error {
 	}
 	t.contexts.Expect(all)
 	attempts := map[yarn.ApplicationID][]state.Attempt{}
-	for _, x := range s.Attempts { // by id, so each application's are oldest first
+	for _, x := range s.Attempts { // in the order of their ids, so each application's are oldest first
 		attempts[x.ID.Application] = append(attempts[x.ID.Application], x)
 	}
 	t.recoverPart(store.Part{Applications: s.Applications, Made: s.Made}, attempts, all)
@@ -43,7 +43,7 @@ func (t *term) recover(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// recoverComing calls take for the applications that are not in the snapshot. Its error is that of the store.
+// recoverComing calls take for the applications that are not in the snapshot. Its errors are those of Stream.Each.
 func (t *term) recoverComing(ctx context.Context, take func(store.Part)) error {
 	if t.stream == nil {
 		return nil
@@ -51,14 +51,14 @@ func (t *term) recoverComing(ctx context.Context, take func(store.Part)) error {
 	return t.stream.Each(ctx, take)
 }
 
-// recoverPart hands applications to the engine, and takes their attempts out of attempts. all is how many applications there are in all parts.
+// recoverPart hands applications to the engine and deletes their attempts from attempts. all is the number of applications of all parts.
 func (t *term) recoverPart(p store.Part, attempts map[yarn.ApplicationID][]state.Attempt, all int) {
 	cmd := engine.RecoverApplications{Applications: make([]engine.RecoveredApplication, 0, len(p.Applications)), All: all}
 	for _, q := range p.Quarantined {
 		t.leaveAlone(q.Key, q.Reason)
 	}
 	usable := p.Applications[:0]
-	for i, r := range p.Applications { // by id, too
+	for i, r := range p.Applications {
 		sub, err := t.submission(&p, i)
 		own := attempts[r.ID]
 		delete(attempts, r.ID)
@@ -70,7 +70,7 @@ func (t *term) recoverPart(p store.Part, attempts map[yarn.ApplicationID][]state
 		t.admit(r, own)
 		cmd.Applications = append(cmd.Applications, engine.RecoveredApplication{Submission: sub, Record: r, Attempts: own})
 	}
-	t.contexts.Recovered(usable) // before the engine may store a record again, with its context
+	t.contexts.Recovered(usable) // before the engine stores a record again: contexts adds its context
 	for _, r := range usable {
 		r.Context = nil
 	}
@@ -79,8 +79,8 @@ func (t *term) recoverPart(p store.Part, attempts map[yarn.ApplicationID][]state
 	}
 }
 
-// admit lets the master of an application that has not ended log in. The engine says so, too, when it has recovered the application; until
-// then masters that call wait for it, and none is told that it has no business here, which would end it.
+// admit lets the master of an application that has not ended log in. The engine does so too, once it has recovered the application. Without
+// admit a master that calls earlier would be refused, and would end.
 func (t *term) admit(a *state.Application, attempts []state.Attempt) {
 	if n := len(attempts); n > 0 && a.Final == yarn.AppNew && attempts[n-1].Final == yarn.AttemptNew {
 		t.grants.amrm.Register(attempts[n-1].ID)

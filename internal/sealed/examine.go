@@ -31,7 +31,7 @@ func (o *Options) examine(r io.ReaderAt, mapped []byte, size int64, t testimony)
 		x.found.file("neither of its two meta pages can be read (it has %d bytes)", size)
 		return x
 	}
-	if err := faulting(func() error { x.read(o, img, x.meta, t, o.Each); return nil }); err != nil {
+	if err := catchFault(func() error { x.read(o, img, x.meta, t, o.Each); return nil }); err != nil {
 		x.found.file("%v", err)
 	}
 	x.judge(t)

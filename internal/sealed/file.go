@@ -223,7 +223,7 @@ func (f *File) openBolt(path string, look func(file *os.File, size int64) error)
 	}
 	// The list of free pages is stored (the default): to rebuild it, bbolt would
 	// walk the file in a goroutine whose panic at a damaged page nobody can catch.
-	err := guard(func() (err error) {
+	err := catchPanic(func() (err error) {
 		f.db, err = bbolt.Open(path, 0o600, &bbolt.Options{Timeout: f.o.patience(), FreelistType: bbolt.FreelistMapType, OpenFile: openFile, InitialMmapSize: f.o.Map,
 			NoSync: f.o.unsynced, NoGrowSync: f.o.unsynced})
 		return err
@@ -338,7 +338,7 @@ func (f *File) update(do func(*Tx) error) error {
 	next := f.seal.clone()
 	next.number++
 	var own map[string][]byte
-	err := guard(func() error {
+	err := catchPanic(func() error {
 		return f.db.Update(func(tx *bbolt.Tx) error {
 			t := &Tx{tx: tx, own: f.o.Own, seal: next, hasher: &f.hasher, records: f.own, buckets: map[string]*bbolt.Bucket{}}
 			if err := do(t); err != nil {
@@ -360,7 +360,7 @@ func (f *File) update(do func(*Tx) error) error {
 
 // View reads.
 func (f *File) View(do func(*Tx) error) error {
-	return guard(func() error {
+	return catchPanic(func() error {
 		return f.db.View(func(tx *bbolt.Tx) error {
 			return do(&Tx{tx: tx, own: f.o.Own, buckets: map[string]*bbolt.Bucket{}})
 		})
@@ -374,7 +374,7 @@ func (f *File) Close() error {
 		_ = f.witness.Close()
 	}
 	done := make(chan error, 1)
-	go func() { done <- guard(f.db.Close) }()
+	go func() { done <- catchPanic(f.db.Close) }()
 	select {
 	case err := <-done:
 		return err
@@ -383,11 +383,11 @@ func (f *File) Close() error {
 	}
 }
 
-// ErrDamaged tells that bbolt came upon what cannot be while it read.
+// ErrDamaged tells that a file could not be read, or that bbolt panicked at what it read.
 var ErrDamaged = errors.New("it was damaged while it was read")
 
-// faulting turns the fault of reading a mapped file that was cut short, or that the disk does not give, into an error. Other panics are defects and go on.
-func faulting(do func() error) (err error) {
+// catchFault returns the fault of do as an error: a mapped file was cut short, or the disk cannot read it. Other panics are defects and go on.
+func catchFault(do func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		panicked := recover()
@@ -400,9 +400,8 @@ func faulting(do func() error) (err error) {
 	return do()
 }
 
-// guard turns the panics with which bbolt meets a damaged file, and the fault
-// of reading a mapped file that was cut short, into errors.
-func guard(do func() error) (err error) {
+// catchPanic returns any panic of do as an error, faults too: bbolt panics at a damaged file.
+func catchPanic(do func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if panicked := recover(); panicked != nil {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mapFile maps a file to be read; nil if that cannot be done.
+// mapFile maps a file into memory for reading. It returns nil if that cannot be done.
 func mapFile(file *os.File, size int64) []byte {
 	if size <= 0 || int64(int(size)) != size {
 		return nil
@@ -20,17 +20,17 @@ func mapFile(file *os.File, size int64) []byte {
 	return b
 }
 
-// populateStep is how many bytes are asked for at once.
+// populateStep is how many bytes populate asks the kernel for at once.
 const populateStep = 4 << 20
 
-// populate asks for all pages of a mapped file, so that whoever reads it need not ask for each. It does so beside the caller, until stop is called.
+// populate brings all pages of a mapped file into memory, in the background and until stop is called, so that readers cause fewer page faults.
 func populate(b []byte) (stop func()) {
 	var stopped atomic.Bool
 	var done sync.WaitGroup
 	done.Go(func() {
 		for at := 0; at < len(b) && !stopped.Load(); at += populateStep {
 			if unix.Madvise(b[at:min(at+populateStep, len(b))], unix.MADV_POPULATE_READ) != nil {
-				return // the kernel does not know this
+				return // an old kernel, or a page that cannot be read: its reader will see
 			}
 		}
 	})
@@ -39,5 +39,5 @@ func populate(b []byte) (stop func()) {
 
 func unmapFile(b []byte) { _ = unix.Munmap(b) }
 
-// forget has the process let go of the pages of a mapped file that are in its memory. They stay in the system's cache.
-func forget(b []byte) { _ = unix.Madvise(b, unix.MADV_DONTNEED) }
+// dropPages removes the pages of a mapped file from the process's memory. They stay in the system's cache.
+func dropPages(b []byte) { _ = unix.Madvise(b, unix.MADV_DONTNEED) }

@@ -10,4 +10,4 @@ func populate([]byte) (stop func()) { return func() {} }
 
 func unmapFile([]byte) {}
 
-func forget([]byte) {}
+func dropPages([]byte) {}

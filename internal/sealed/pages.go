@@ -53,30 +53,30 @@ func parseMeta(b []byte) (meta, bool) {
 	return m, ok
 }
 
-// image is a file as it lies on the disk.
+// image gives access to the pages of a file, without bbolt.
 type image struct {
 	r        io.ReaderAt
-	mapped   []byte // the file in memory; nil: it is read from r
+	mapped   []byte // the file, mapped into memory; nil: it is read from r
 	size     uint64
 	pageSize uint64
 	metas    [2]meta
-	whole    [2]bool
+	whole    [2]bool // which of metas can be read
 
-	records atomic.Int64 // that were taken of a mapped file
+	counted atomic.Int64 // records of a mapped file
 }
 
-// forgets is how often the pages of a mapped file are let go of while its records are taken, so that they are not in memory all at once.
-const forgets = 5
+// drops is about how often the pages of a mapped file are dropped while its records are counted, so that they are not in memory all at once.
+const drops = 5
 
-// taken is told that so many more records of all were taken.
-func (m *image) taken(n, all int) {
-	now := m.records.Add(int64(n))
-	if step := int64(all/forgets + 1); now/step != (now-int64(n))/step {
-		forget(m.mapped)
+// progress notes that n more of all records were counted.
+func (m *image) progress(n, all int) {
+	now := m.counted.Add(int64(n))
+	if step := int64(all/drops + 1); now/step != (now-int64(n))/step {
+		dropPages(m.mapped)
 	}
 }
 
-// bytes are n bytes of the file. Those of a mapped file must not be changed, and are there while it is mapped.
+// bytes returns n bytes of the file. Those of a mapped file must not be changed, nor used after it is unmapped.
 func (m *image) bytes(at, n uint64) ([]byte, error) {
 	if end := at + n; m.mapped != nil && end >= at && end <= uint64(len(m.mapped)) {
 		return m.mapped[at:end:end], nil
@@ -120,12 +120,12 @@ func (m *image) newest() (meta, bool) {
 	}
 }
 
-// page is a run of pages that belong together.
+// page is a page with its overflow, the pages that continue it.
 type page struct {
 	id       uint64
 	flags    uint16
 	count    uint16
-	overflow uint64
+	overflow uint64 // number of pages
 	b        []byte // with the header
 }
 
@@ -145,7 +145,7 @@ func (m *image) first(id uint64) (p page, err error) {
 	return p, nil
 }
 
-// read reads a page with its overflow, below limit.
+// read reads a page with its overflow. All of it must lie below limit, and be of one of the kinds in flags.
 func (m *image) read(id, limit uint64, flags ...uint16) (p page, err error) {
 	if p, err = m.first(id); err != nil {
 		return p, err
@@ -176,7 +176,7 @@ type element struct {
 	page       uint64 // of a branch
 }
 
-// element cuts entry i out of a page's bytes; those of an inline page do as well.
+// element returns entry i of a page, which may be an inline page.
 func (p *page) element(i int) (e element, err error) {
 	at := uint64(pageHeader + i*leafSize)
 	end := uint64(len(p.b))
@@ -207,7 +207,7 @@ type pageSet struct {
 	count uint64
 }
 
-// newPageSet is an empty set for a file of so many pages. Others are never in it.
+// newPageSet returns an empty set for the pages below pages. It never has others.
 func newPageSet(pages uint64) pageSet { return pageSet{bits: make([]uint64, (pages+63)/64)} }
 
 func (s *pageSet) has(id uint64) bool {
@@ -221,20 +221,20 @@ func (s *pageSet) add(id uint64) {
 	}
 }
 
-// walk goes through everything that a meta page leads to, over what is damaged
-// as far as it goes.
+// walk visits everything that a meta page leads to. It reports what is damaged and
+// goes on with the rest.
 type walk struct {
 	*image
 	found *Findings
 	limit uint64                                 // pages below it may be in use
 	seen  pageSet                                // in use or free
-	free  map[uint64]struct{}                    // those that are free
+	free  map[uint64]struct{}                    // of them, the free ones
 	visit func(bucket string, key, value []byte) // takes each record
 	names []string                               // of the buckets
 }
 
-// everything walks from root; with the list of free pages, if there is one, all
-// pages must be accounted for.
+// everything walks all buckets. If there is a list of free pages, each page must
+// be in use or in that list.
 func (w *walk) everything(m meta) {
 	w.limit, w.seen, w.free = m.pages, newPageSet(min(m.pages, w.size/w.pageSize)), map[uint64]struct{}{}
 	if need := w.limit * w.pageSize; w.size < need {
@@ -292,7 +292,7 @@ func (b *branch) place() string {
 	return "bucket " + b.bucket
 }
 
-// tree walks the page and all below it. Its first key is first, unless that is nil.
+// tree walks the page and all below it. first is the key that the branch above has for it; nil: there is none above.
 func (b *branch) tree(id uint64, first []byte, depth int) {
 	if depth > maxDepth {
 		b.found.page("page %d of %s is below %d others", id, b.place(), maxDepth)
@@ -326,7 +326,7 @@ func (b *branch) tree(id uint64, first []byte, depth int) {
 	}
 }
 
-// claim notes that a page is in use, and must be by nothing else.
+// claim marks a page as in use. It returns false if something else uses it, too.
 func (b *branch) claim(p *page) bool {
 	for id := p.id; id <= p.id+p.overflow; id++ {
 		if b.seen.has(id) || id < 2 {
@@ -361,7 +361,7 @@ func (b *branch) leaf(p *page, first []byte) {
 	}
 }
 
-// accountFor reads the list of free pages: each page is in use or free, never both.
+// accountFor reads the list of free pages and checks that each page is in use or free, never both.
 func (w *walk) accountFor(m meta) {
 	p, err := w.read(m.freelist, w.limit, freelistPage)
 	if err != nil {

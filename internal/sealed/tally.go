@@ -8,23 +8,23 @@ import (
 	"sync/atomic"
 )
 
-// tally counts records and checks each against its own sum: what it comes to does not depend on the order. It takes most of the time in
-// which a file is opened.
+// tally adds up the sum of each bucket and checks each record by its own checksum. The result does not depend on the order of the records.
+// Most of the time in which a file is opened goes into it.
 type tally struct {
 	o      *Options
-	sealed bool
-	each   func(bucket string, key, value []byte)
+	sealed bool                                   // as Options.Intact is told
+	each   func(bucket string, key, value []byte) // takes intact records; nil: nobody does
 	image  *image
 
-	items  [][]item // that are not counted yet, chunk by chunk
-	added  int      // how many these are
-	bytes  int      // how long these are
-	done   int      // how many were counted before them
-	coming []place  // of them, those that come in parts
-	others []place  // the rest
+	items  [][]item // added and not counted yet, in chunks of chunkSize
+	added  int      // number of items
+	bytes  int      // length of their keys and values
+	done   int      // records counted before them
+	ranked []place  // the items for Options.Parts
+	others []place  // all other items
 
 	mu     sync.Mutex
-	sums   map[string]sum
+	sums   map[string]sum // by bucket
 	spoilt []spoilt
 }
 
@@ -34,26 +34,26 @@ type item struct {
 	Entry
 }
 
-// place is where an item is among all, and its rank if it is one of those that come in parts.
 type place struct {
-	at   int
-	rank Rank
+	at   int  // the item's number
+	rank Rank // for Options.Parts only
 }
 
+// spoilt is a record that is not intact.
 type spoilt struct {
-	at int // in the order of the walk
+	at int // its number in the order of the walk
 	Record
 	err error
 }
 
 const (
-	partSize  = 2048    // records that a goroutine takes at once
-	chunkSize = 4096    // items that lie together
+	partSize  = 2048    // records of a part
+	chunkSize = 4096    // items of a chunk
 	giveWay   = 256     // records after which a goroutine lets others run
-	holdBytes = 4 << 20 // of keys and values of a file that is not mapped, which wait in memory to be counted
+	holdBytes = 4 << 20 // keys and values held in memory until they are counted, where the file is not mapped
 )
 
-// add enters a record. key and value of a mapped file are looked at later, by several goroutines.
+// add enters a record. It is counted in finish if the file is mapped, else once enough are held.
 func (t *tally) add(bucket string, key, value []byte) {
 	if t.added%chunkSize == 0 {
 		t.items = append(t.items, make([]item, 0, chunkSize))
@@ -61,31 +61,31 @@ func (t *tally) add(bucket string, key, value []byte) {
 	last := &t.items[len(t.items)-1]
 	*last = append(*last, item{bucket, Entry{key, value}})
 	if p := t.o.Parts; p != nil && bucket == p.Bucket && t.image.mapped != nil {
-		t.coming = append(t.coming, place{t.added, p.Rank(key)})
+		t.ranked = append(t.ranked, place{t.added, p.Rank(key)})
 	} else {
 		t.others = append(t.others, place{at: t.added})
 	}
 	t.bytes += len(key) + len(value)
 	if t.added++; t.image.mapped == nil && (t.added == chunkSize || t.bytes >= holdBytes) {
-		t.takeAdded()
+		t.countAdded()
 	}
 }
 
-// takeAdded counts what was added, in this goroutine.
-func (t *tally) takeAdded() {
-	t.take(t.others, t.each)
+// countAdded counts the items of a file that is not mapped.
+func (t *tally) countAdded() {
+	t.count(t.others, t.each)
 	t.done += t.added
 	t.items, t.others, t.added, t.bytes = t.items[:0], t.others[:0], 0, 0
 }
 
-// take counts items and gives those that are intact to each.
-func (t *tally) take(places []place, each func(bucket string, key, value []byte)) {
+// count counts items and gives those that are intact to each.
+func (t *tally) count(places []place, each func(bucket string, key, value []byte)) {
 	var h hasher
 	sums := map[string]sum{}
 	var bad []spoilt
 	for i, p := range places {
 		if i%giveWay == 0 {
-			runtime.Gosched() // whoever uses what was taken comes first
+			runtime.Gosched() // those who use the records come first
 		}
 		x := &t.items[p.at/chunkSize][p.at%chunkSize]
 		sums[x.bucket] = sums[x.bucket].plus(h.of(x.bucket, x.Key, x.Value))
@@ -103,22 +103,22 @@ func (t *tally) take(places []place, each func(bucket string, key, value []byte)
 	t.spoilt = append(t.spoilt, bad...)
 }
 
-// takeAll has all processors take items of a mapped file, in numbered parts.
-func (t *tally) takeAll(places []place, take func(part int, places []place)) error {
+// inParts calls do for each part of places, on all processors at once. Parts are numbered from 0.
+func (t *tally) inParts(places []place, do func(part int, places []place)) error {
 	var workers sync.WaitGroup
 	var next atomic.Int64
 	errs := make(chan error, runtime.GOMAXPROCS(0))
 	for range cap(errs) {
 		workers.Go(func() {
-			errs <- faulting(func() error {
+			errs <- catchFault(func() error {
 				for {
 					part := int(next.Add(1) - 1)
 					from := part * partSize
 					if from >= len(places) {
 						return nil
 					}
-					take(part, places[from:min(from+partSize, len(places))])
-					t.image.taken(partSize, len(places))
+					do(part, places[from:min(from+partSize, len(places))])
+					t.image.progress(partSize, len(places))
 				}
 			})
 		})
@@ -133,11 +133,11 @@ func (t *tally) takeAll(places []place, take func(part int, places []place)) err
 	return nil
 }
 
-// finish counts what is left and enters all in x.
+// finish counts what is left and enters the result in x.
 func (t *tally) finish(x *reading) {
 	if t.image.mapped == nil {
-		t.takeAdded()
-	} else if err := t.takeMapped(x); err != nil {
+		t.countAdded()
+	} else if err := t.countMapped(x); err != nil {
 		x.found.file("%v", err)
 	}
 	x.sums = t.sums
@@ -148,32 +148,33 @@ func (t *tally) finish(x *reading) {
 	}
 }
 
-// takeMapped counts all records of a mapped file. Those of the bucket of o.Parts come last.
-func (t *tally) takeMapped(x *reading) error {
-	parts, last := t.o.Parts, t.coming
-	err := t.takeAll(t.others, func(_ int, places []place) { t.take(places, t.each) })
+// countMapped counts all records of a mapped file, those for Options.Parts last.
+func (t *tally) countMapped(x *reading) error {
+	parts, ranked := t.o.Parts, t.ranked
+	err := t.inParts(t.others, func(_ int, places []place) { t.count(places, t.each) })
 	if err != nil || parts == nil {
 		return err
 	}
-	slices.SortFunc(last, func(a, b place) int { return cmp.Or(a.rank.compare(b.rank), cmp.Compare(a.at, b.at)) })
+	slices.SortFunc(ranked, func(a, b place) int { return cmp.Or(a.rank.compare(b.rank), cmp.Compare(a.at, b.at)) })
 	take := func(int, []Entry) {}
 	if x.found.None() && len(t.spoilt) == 0 { // else nothing of the file is used
 		var greatest Rank
-		if n := len(last); n > 0 {
-			greatest = last[n-1].rank
+		if n := len(ranked); n > 0 {
+			greatest = ranked[n-1].rank
 		}
-		if x.refused = parts.Begin(len(last), greatest); x.refused == nil { // else the reason may be damage that the sums will show
+		// If Begin fails, go on counting: the cause may be damage that only the sums show.
+		if x.refused = parts.Begin(len(ranked), greatest); x.refused == nil {
 			take = parts.Take
 		}
 	}
-	return t.takeAll(last, func(part int, places []place) {
+	return t.inParts(ranked, func(part int, places []place) {
 		entries := make([]Entry, 0, len(places))
-		t.take(places, func(_ string, key, value []byte) { entries = append(entries, Entry{key, value}) })
+		t.count(places, func(_ string, key, value []byte) { entries = append(entries, Entry{key, value}) })
 		take(part, entries)
 	})
 }
 
-// Rank is a place in an order of records: of two, the one whose first number is smaller comes first, then the one whose second is.
+// Rank orders records: by the first number, then by the second, ascending.
 type Rank [2]int64
 
 func (r Rank) compare(other Rank) int {
@@ -183,18 +184,18 @@ func (r Rank) compare(other Rank) int {
 	return cmp.Compare(r[1], other[1])
 }
 
-// Entry is a record of a bucket.
+// Entry is a record without the name of its bucket.
 type Entry struct{ Key, Value []byte }
 
-// Parts has whoever opens a file use the records of one bucket, of which there are many, while others of them are still being read. They count only if Open
-// succeeds: a file may be found to be damaged after its last record. Where a file cannot be mapped into memory Each takes them like all others.
+// Parts takes the records of one large bucket in parts, while Open still reads the rest of them. As with Each, they count only if Open succeeds:
+// damage may be found after the last record. If the file is new or cannot be mapped into memory, Parts is not used and Each takes all records.
 type Parts struct {
 	Bucket string
-	Rank   func(key []byte) Rank // is the order in which they come
-	// Begin is told how many records there are, and the greatest rank, after all other records were given to Each and before the first part.
-	// After an error Open fails: with it, or with the damage if there is some.
+	Rank   func(key []byte) Rank // of a record
+	// Begin is called before the first part, when Each has taken all other records, with the number of records of the bucket and their greatest rank.
+	// It is not called if damage has been found by then. If it fails, Open fails: with its error, or with the damage if there is any.
 	Begin func(count int, greatest Rank) error
-	// Take takes a part. Parts are numbered from 0 in the order of the records; several goroutines call it, not quite in that order. The entries are its own
-	// only until it returns.
+	// Take takes the intact records of a part. Parts are numbered from 0 by rank; several goroutines call Take at once, in no certain order of parts.
+	// The entries are its own only until it returns.
 	Take func(part int, entries []Entry)
 }

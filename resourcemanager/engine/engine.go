@@ -72,7 +72,7 @@ type Engine struct {
 	fx    *Effects
 
 	recoveredAt int64 // monotonic
-	quiet       bool  // only the end of an application is worth a line in the log
+	quiet       bool  // of applications and attempts, report no transition but the end of an application
 
 	apps       map[yarn.ApplicationID]*application
 	order      []*application // as submitted

@@ -6,12 +6,10 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// mostExpected bounds the room that is made for applications at once: a recording may say anything.
+// mostExpected bounds the number of applications for which memory is reserved: a recording may claim any number.
 const mostExpected = 1 << 20
 
-// recover brings applications back as they were stored before the restart. Those
-// that had ended are remembered; the others go on: a master that may still run has
-// time to register again, and its containers are adopted when their nodes register.
+// recover brings back what was stored before the restart.
 func (e *Engine) recover(c Recover) {
 	e.recoveredAt = e.now.Mono
 	e.recoverLabels(c) // before the applications, whose asks name them
@@ -26,8 +24,11 @@ func (e *Engine) recover(c Recover) {
 	e.recoverApplications(c.Applications)
 }
 
+// recoverApplications brings applications back. Those that had ended are remembered;
+// the others go on: a master that may still run has time to register again, and its
+// containers are adopted when their nodes register.
 func (e *Engine) recoverApplications(apps []RecoveredApplication) {
-	e.quiet = true // what was told before the restart is not told again
+	e.quiet = true // these transitions were logged before the restart
 	for i := range apps {
 		e.recoverApp(&apps[i])
 	}
@@ -87,7 +88,7 @@ func (e *Engine) restoreAttempt(a *application, r state.Attempt) {
 	used.seconds, used.preempted = r.UsageSeconds, r.PreemptedUsage
 }
 
-// endWith ends an attempt as its application has ended.
+// endWith ends an attempt in the way its application ended.
 func (t *attempt) endWith(a *application) {
 	t.gone, t.final, t.finishTime, t.diagnostics = true, a.final, a.finishTime, a.diagnostics
 	switch a.state {
@@ -100,7 +101,7 @@ func (t *attempt) endWith(a *application) {
 	}
 }
 
-// note enters a container in a set that begins with the first one.
+// note adds a container to a set, which may be nil.
 func note(set *map[yarn.ContainerID]bool, id yarn.ContainerID) {
 	if *set == nil {
 		*set = map[yarn.ContainerID]bool{}
@@ -125,8 +126,9 @@ func (e *Engine) resume(a *application) {
 	e.masterLeases.renew(&t.lease, e.now.Mono)
 }
 
-// adopt enters a container that was started before the restart and that its node
-// reports, once. It returns false if no application that goes on has a use for it.
+// adopt takes over a container that was started before the restart and that its node
+// reports. It returns false if it was adopted before, or if no application that goes on
+// has a use for it.
 func (e *Engine) adopt(n *node, r RecoveredContainer) bool {
 	a := e.apps[r.ID.Attempt.Application]
 	if a == nil || a.ref == scheduler.NoApp || a.ending() || n.ref == scheduler.NoNode {
@@ -175,7 +177,7 @@ func (e *Engine) adopt(n *node, r RecoveredContainer) bool {
 	return true
 }
 
-// endedMeanwhile: the container ended while the ResourceManager was down.
+// endedMeanwhile handles a container that ended while the ResourceManager was down.
 func (e *Engine) endedMeanwhile(n *node, t *attempt, r RecoveredContainer, master bool) {
 	e.runsOn(t.app, n)
 	if master {

@@ -6,18 +6,18 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// The allowed changes of state, each with its cause as it is logged. Any other is a
+// The allowed transitions, each with its cause as it is logged. Any other is a
 // defect: the engine panics rather than going on from a state that makes no sense.
 
 type step[S ~uint8] struct{ from, to S }
 
-// causes are those of the allowed changes, by the state before and the one after.
+// causes has the cause of each allowed transition, by the states before and after; "" for others.
 type causes [maxStates][maxStates]string
 
-const maxStates = 16 // of an application, an attempt or a node, at most
+const maxStates = 16 // bounds the states of applications, attempts and nodes
 
 func causesOf[S ~uint8](allowed map[step[S]]string) (c causes) {
-	for s, cause := range allowed { //tidy:unordered each has a place of its own
+	for s, cause := range allowed { //tidy:unordered each goes to its own element
 		c[s.from][s.to] = cause
 	}
 	return c

@@ -103,17 +103,17 @@ func (o Options) codec() Codec {
 	return record.Codec{Types: o.Types}
 }
 
-// Reader builds a snapshot from keys and values in any order. Its methods are safe for
-// use by many goroutines.
+// Reader builds a snapshot from keys and values in any order. Several goroutines may
+// use it at once, except for Expect and Snapshot.
 type Reader struct {
 	codec Codec
-	read  func(*state.Application) any
+	read  func(*state.Application) any // Options.Read
 
 	mu       sync.Mutex
 	snapshot state.Snapshot
 }
 
-// Reader returns an empty reader. epoch is that of this start.
+// Reader returns an empty reader. epoch is that of the snapshot.
 func (o Options) Reader(epoch int64) *Reader {
 	return &Reader{codec: o.codec(), read: o.Read, snapshot: state.Snapshot{Epoch: epoch}}
 }
@@ -139,8 +139,8 @@ func (r *Reader) Add(key state.Key, value []byte) {
 	r.snapshot.Add(rec)
 }
 
-// AddApplication is Add for an application, of which there may be many, in a store whose values are those of package record. name and value
-// may be overwritten afterwards; value has been found intact.
+// AddApplication is a quicker Add for an application in the form of package record. The caller has checked that value is intact. It keeps no reference to
+// name or value.
 func (r *Reader) AddApplication(name, value []byte) {
 	var p Part
 	r.ReadApplication(name, value, &p)
@@ -156,7 +156,7 @@ func (r *Reader) AddApplication(name, value []byte) {
 	}
 }
 
-// ReadApplication is AddApplication, but to a part.
+// ReadApplication is AddApplication, but adds to a part instead of the snapshot. It may be called after Snapshot.
 func (r *Reader) ReadApplication(name, value []byte, to *Part) {
 	app, err := record.Application(name, value)
 	if err != nil {
@@ -166,7 +166,7 @@ func (r *Reader) ReadApplication(name, value []byte, to *Part) {
 	if r.read != nil {
 		to.Made = append(to.Made, r.read(app))
 	}
-	app.Context = slices.Clone(app.Context) // it lies in the value
+	app.Context = slices.Clone(app.Context) // it shares memory with value
 	to.Applications = append(to.Applications, app)
 }
 
@@ -180,17 +180,17 @@ func (r *Reader) enter(app *state.Application, made any) {
 	}
 }
 
-// Expect is told of applications that are coming.
+// Expect sets Snapshot.Coming.
 func (r *Reader) Expect(c state.Coming) { r.snapshot.Coming = c }
 
-// Quarantine quarantines a record that could not even be passed to Add.
+// Quarantine adds a record that cannot be passed to Add, with the reason.
 func (r *Reader) Quarantine(key state.Key, reason string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.snapshot.Quarantine(key, reason)
 }
 
-// Snapshot is the result. The reader must not be used after it.
+// Snapshot returns the result. Nothing may be added to it afterwards.
 func (r *Reader) Snapshot() *state.Snapshot {
 	r.snapshot.Finish()
 	return &r.snapshot

@@ -69,8 +69,8 @@ type Options struct {
 	// Read, if not nil, is called for each application that Open or Load reads, before it is added to the snapshot; Snapshot.Made has its results.
 	// It may remove the context, so that not all contexts are in memory at once. Several goroutines call it.
 	Read func(*state.Application) any
-	// Stream, if not nil, brings the applications, of which Load returns none then. Only the bolt store knows it: there, most of the time
-	// of a restart goes into them.
+	// Stream, if not nil, carries the applications that are not read when Load returns. Only the bolt store uses it: there, reading them takes most of the
+	// time of a restart.
 	Stream *Stream
 }
 

@@ -7,39 +7,39 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/state"
 )
 
-// Part is some of the applications of a store, in the order of their ids.
+// Part is a run of the applications of a store, in the order of their ids.
 type Part struct {
 	Applications []*state.Application
 	Made         []any               // what Options.Read returned for each; empty without such a function
 	Quarantined  []state.Quarantined // applications that could not be used
 }
 
-// maxParts is how many parts wait for their taker.
+// maxParts is how many parts may wait for Each.
 const maxParts = 32
 
-// Stream brings applications from a store that is still being read to whoever goes on with them meanwhile. A store that is opened with one has all
-// else in the snapshot of Load.
+// Stream carries the applications of a store from the goroutines that read it to the caller of Each, part by part, while the store is still being read.
+// Everything else is in the snapshot of Load, and so are applications that the store has read by then.
 type Stream struct {
-	parts   chan Part
-	stopped chan struct{}
-	taken   chan struct{} // closed once all parts are
-	ended   chan struct{} // closed once err is there
+	parts     chan Part
+	stopped   chan struct{}
+	stopOnce  sync.Once
+	taken     chan struct{} // closed once Each has taken all parts
+	takenOnce sync.Once
+	ended     chan struct{} // closed once err is set
+	err       error
 
 	mu    sync.Mutex
-	early map[int]Part // that came before others which have to be taken before them
-	next  int          // the number of the part that is due
-	stop  sync.Once
-	all   sync.Once
-	err   error
+	early map[int]Part // parts that were put before the one that is next
+	next  int          // number of the next part for Each
 }
 
-// NewStream is a stream for one store.
+// NewStream returns a stream for one opening of a store.
 func NewStream() *Stream {
 	return &Stream{parts: make(chan Part, maxParts), stopped: make(chan struct{}), taken: make(chan struct{}), ended: make(chan struct{}), early: map[int]Part{}}
 }
 
-// Each calls take for each part, in order, until there are no more and the store is loaded. Its error is that of the store, which is no
-// error of Load any more, or of ctx. What was taken before an error does not count: the store may be damaged.
+// Each calls take for each part, in order, and returns when the store is loaded. It fails with the errors that Load has without a stream, or with that of ctx.
+// What was taken before an error does not count: the store may be damaged.
 func (s *Stream) Each(ctx context.Context, take func(Part)) error {
 	for {
 		select {
@@ -50,7 +50,7 @@ func (s *Stream) Each(ctx context.Context, take func(Part)) error {
 				take(p)
 				continue
 			}
-			s.all.Do(func() { close(s.taken) })
+			s.takenOnce.Do(func() { close(s.taken) })
 			select {
 			case <-s.ended:
 				return s.err
@@ -61,7 +61,7 @@ func (s *Stream) Each(ctx context.Context, take func(Part)) error {
 	}
 }
 
-// Put is called by the store for each part, by several goroutines and in any order; parts are numbered from 0. It waits while others wait to be taken.
+// Put is called by the store for each part, numbered from 0, by several goroutines and in any order. It blocks while maxParts wait.
 func (s *Stream) Put(number int, p Part) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,10 +80,10 @@ func (s *Stream) Put(number int, p Part) {
 	}
 }
 
-// Last is called by the store after the last part.
-func (s *Stream) Last() { close(s.parts) }
+// AllPut is called by the store after the last Put.
+func (s *Stream) AllPut() { close(s.parts) }
 
-// Taken waits until all parts are taken, and tells whether they are: not if Stop was called.
+// Taken waits until Each has taken all parts, or Stop is called. It returns false after Stop.
 func (s *Stream) Taken() bool {
 	select {
 	case <-s.taken:
@@ -92,14 +92,14 @@ func (s *Stream) Taken() bool {
 	return !s.Stopped()
 }
 
-// End is called by the store once it is loaded, or with the reason why it will not be.
+// End is called by the store once: with nil when it is loaded, or with the error for Each.
 func (s *Stream) End(err error) {
 	s.err = err
 	close(s.ended)
 }
 
-// Stop has Put wait for nobody any more: parts may be missing from then on, so the store must end with an error.
-func (s *Stream) Stop() { s.stop.Do(func() { close(s.stopped) }) }
+// Stop keeps Put and Taken from waiting. Parts may be lost from then on, so the store must end with an error.
+func (s *Stream) Stop() { s.stopOnce.Do(func() { close(s.stopped) }) }
 
 // Stopped tells whether Stop was called.
 func (s *Stream) Stopped() bool {

@@ -202,8 +202,8 @@ func (m *Members) shut(name string) *Members {
 // object writes an object; in XML its name has been begun.
 func (m *Members) object(name string, draw func(*Members)) {
 	m.written = false
-	m.b.whole++
-	defer func() { m.b.whole-- }()
+	m.b.open++
+	defer func() { m.b.open-- }()
 	if !m.xml {
 		m.b.byte('{')
 		draw(m)

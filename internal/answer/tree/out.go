@@ -8,28 +8,28 @@ import (
 	"unicode/utf8"
 )
 
-// chunk is how much of a document is made before it is sent.
+// chunk is about how many bytes of a document are sent at once.
 const chunk = 64 << 10
 
-// out gathers what is written and sends it in chunks.
+// out buffers the text of a document and sends it in chunks.
 type out struct {
-	w   io.Writer // nil keeps all
+	w   io.Writer // nil: nothing is sent, all stays in buf
 	buf []byte
-	// whole is how many objects are being drawn. None of their text is sent before they are finished: it may be asked for with Since.
-	whole  int
-	sender *sender // nil before the first chunk was sent
+	// open is how many objects are being written. While there is one nothing is sent, because Since may be called for its text.
+	open   int
+	sender *sender // nil until the first chunk is sent
 }
 
-// sender sends chunks while the next ones are made, which on two processors takes two thirds of the time.
+// sender sends a chunk while the next one is made.
 type sender struct {
 	w           io.Writer
-	full, empty chan []byte
-	done        chan struct{}
+	full, empty chan []byte   // to the goroutine that writes, and back
+	done        chan struct{} // closed when that goroutine has ended
 	failed      atomic.Bool
 	err         error // of the first write that failed; nothing is sent after it
 }
 
-// buffers are those of documents that have been written, none larger than maxBuffer.
+// buffers are free for new documents. None is larger than maxBuffer bytes.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 const maxBuffer = 2 * chunk
@@ -39,7 +39,7 @@ const maxBuffer = 2 * chunk
 func writing(w io.Writer, do func(*out)) (err error) {
 	held := buffers.Get().(*[]byte)
 	b := &out{w: w, buf: (*held)[:0]}
-	defer func() { err = b.finish(held) }() // do may panic
+	defer func() { err = b.finish(held) }() // also if do panics
 	do(b)
 	return nil
 }
@@ -48,18 +48,18 @@ func (o *out) byte(c byte)   { o.buf = append(o.buf, c) }
 func (o *out) text(s string) { o.buf = append(o.buf, s...) }
 func (o *out) rune(r rune)   { o.buf = utf8.AppendRune(o.buf, r) }
 
-// next is called before each element of a list. It tells whether to go on: the
-// caller may have left. Between two chunks it lets other goroutines run, so that
+// next is called before each element of a list. It returns false if no more can
+// be sent: the client may have left. Between two chunks it lets other goroutines run, so that
 // long lists do not hold up other calls.
 func (o *out) next() bool {
-	if o.w != nil && len(o.buf) >= chunk && o.whole == 0 {
+	if o.w != nil && len(o.buf) >= chunk && o.open == 0 {
 		o.send()
 		runtime.Gosched()
 	}
 	return o.sender == nil || !o.sender.failed.Load()
 }
 
-// send has the chunk sent, and goes on with an empty one.
+// send hands buf to the sender and goes on with an empty one.
 func (o *out) send() {
 	if o.sender == nil {
 		o.sender = &sender{w: o.w, full: make(chan []byte, 1), empty: make(chan []byte, 2), done: make(chan struct{})}
@@ -70,7 +70,7 @@ func (o *out) send() {
 	o.buf = <-o.sender.empty
 }
 
-// finish sends the last chunk and waits until all are sent. held takes the memory of one for another document.
+// finish sends the rest and waits until all is sent. Then it returns a buffer to buffers, in held.
 func (o *out) finish(held *[]byte) error {
 	var err error
 	if s := o.sender; s != nil {

@@ -66,9 +66,9 @@ func xmlDrawn(b *out, o *Object) bool {
 		return xmlMembers(b, o)
 	}
 	m := Members{b: b, xml: true}
-	b.whole++
+	b.open++
 	o.draw(&m)
-	b.whole--
+	b.open--
 	return m.written
 }
 

@@ -9,25 +9,25 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/store"
 )
 
-// ahead reads a file while others go on with what of it was read. Until the last record is there it is not known whether the file is as it was
-// written, so nothing is stored before.
+// ahead is a file whose applications are still being read when Open returns. Only after the last of them is it known whether the file is intact,
+// so nothing is stored before.
 type ahead struct {
 	stream *store.Stream
-	head   chan struct{} // closed once snapshot is there: all but the applications
-	ended  chan struct{} // closed once the file is open and loaded, or neither
+	head   chan struct{} // closed once snapshot is set
+	ended  chan struct{} // closed once the store is loaded or has failed
 
-	snapshot *state.Snapshot
-	given    atomic.Bool // Load has given it away
+	snapshot *state.Snapshot // all but the applications
+	given    atomic.Bool     // Load has returned it
 	closed   atomic.Bool
-	err      error // why the file is not open
-	outcome  error // why it is not loaded
+	err      error // why the file is not open; set before ended is closed
+	outcome  error // why the store is not loaded; likewise
 }
 
-// openAhead is Open with a stream. It returns once all but the applications is read.
+// openAhead is Open with a stream. It returns once all but the applications are read.
 func (b *bolt) openAhead(how sealed.Options) (Store, error) {
 	a := &ahead{stream: b.options.Stream, head: make(chan struct{}), ended: make(chan struct{})}
 	b.ahead = a
-	begin := func() (err error) {
+	headRead := func() (err error) {
 		if a.snapshot, err = b.snapshot(); err == nil {
 			close(a.head)
 		}
@@ -39,7 +39,7 @@ func (b *bolt) openAhead(how sealed.Options) (Store, error) {
 				return err
 			}
 			b.found.Expect(state.Coming{Count: count, LastTimestamp: greatest[0]})
-			return begin()
+			return headRead()
 		},
 		Take: func(number int, entries []sealed.Entry) {
 			if a.stream.Stopped() {
@@ -54,14 +54,14 @@ func (b *bolt) openAhead(how sealed.Options) (Store, error) {
 	go func() {
 		defer close(a.ended)
 		a.err = b.open(how)
-		if a.err == nil && a.snapshot == nil { // a new file
-			a.err = begin()
+		if a.err == nil && a.snapshot == nil { // a new file, or one that cannot be mapped
+			a.err = headRead()
 		}
-		a.stream.Last()
+		a.stream.AllPut()
 		switch {
 		case a.err != nil:
 			a.outcome = a.err
-		case !a.stream.Taken(): // whoever is told of a commit must know all that came before it
+		case !a.stream.Taken(): // no commit may be answered before the last part is taken
 			a.outcome = store.ErrClosed
 		default:
 			a.outcome = b.begin(context.Background(), a.snapshot.Epoch)
@@ -79,7 +79,7 @@ func (b *bolt) openAhead(how sealed.Options) (Store, error) {
 	}
 }
 
-// load is Load.
+// load is Load. It does not wait for the applications.
 func (a *ahead) load(ctx context.Context) (*state.Snapshot, error) {
 	switch {
 	case ctx.Err() != nil:
@@ -92,7 +92,7 @@ func (a *ahead) load(ctx context.Context) (*state.Snapshot, error) {
 	return a.snapshot, nil
 }
 
-// wait waits until the file is open and loaded.
+// wait waits until the store is loaded or has failed, and returns its error. a may be nil.
 func (a *ahead) wait(ctx context.Context) error {
 	if a == nil {
 		return nil
@@ -108,7 +108,7 @@ func (a *ahead) wait(ctx context.Context) error {
 	}
 }
 
-// stop waits until nothing more is read.
+// stop stops the stream and waits until the file is no longer read. a may be nil.
 func (a *ahead) stop() {
 	if a != nil {
 		a.closed.Store(true)
