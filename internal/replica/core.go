@@ -21,6 +21,7 @@ const (
 	electionTicks  = 10
 	heartbeatTicks = 1
 	askTicks       = 2 // between two questions whether the others still follow
+	tendTicks      = 7 // between two looks at the list of voters. Every electionTicks raft forgets who was active: looks must not always come just after that
 )
 
 // What is kept of the log for members that are behind; who is further behind gets everything anew.

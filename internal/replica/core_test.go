@@ -203,3 +203,19 @@ func TestDoor(t *testing.T) {
 		t.Error("a place that was left is not free")
 	}
 }
+
+// A member that has all data gets its vote whenever the leader was elected: of each three looks at the list of voters, at least two do not come in the tick in which raft
+// forgets who was active. A leader that looked only then would never see that anybody is.
+func TestLooksComeBetween(t *testing.T) {
+	for elected := range electionTicks {
+		blind := 0
+		for look := 1; look <= 3; look++ {
+			if (look*tendTicks-elected)%electionTicks == 0 {
+				blind++
+			}
+		}
+		if blind > 1 {
+			t.Errorf("a leader that was elected at tick %d sees nobody at %d of 3 looks", elected, blind)
+		}
+	}
+}

@@ -390,7 +390,7 @@ func (m *Member) run() {
 			}
 		case <-tick.C:
 			m.core.tick(m.cfg.Clock())
-			if ticks++; ticks%electionTicks == 0 {
+			if ticks++; ticks%tendTicks == 0 {
 				m.tend()
 			}
 		}
