@@ -140,8 +140,8 @@ func (s *Snapshot) orphaned(a Attempt) bool {
 }
 
 // Orphaned is why an attempt is quarantined whose application is not there.
-func (a *Attempt) Orphaned() string {
-	return fmt.Sprintf("its application %s is missing or quarantined", a.ID.Application)
+func (r *Attempt) Orphaned() string {
+	return fmt.Sprintf("its application %s is missing or quarantined", r.ID.Application)
 }
 
 // Started is the cluster timestamp for a ResourceManager that starts at this moment, in milliseconds since 1970, with what is in the
