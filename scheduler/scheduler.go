@@ -279,8 +279,8 @@ func (s *Scheduler) NormalizeAM(path string, asks []yarn.Ask, label string, labe
 }
 
 // RefitAM rounds the asks for a master's container again, which an attempt must
-// do after it was entered and before it asks.
-func (s *Scheduler) RefitAM(asks []yarn.Ask) { s.core.RefitAM(asks) }
+// do after it was entered and before it asks. It returns others if their sizes change.
+func (s *Scheduler) RefitAM(asks []yarn.Ask) []yarn.Ask { return s.core.RefitAM(asks) }
 
 // Ask enters asks that were normalized. Counts replace those of before.
 func (s *Scheduler) Ask(a AppRef, asks []yarn.Ask) { s.policy.Ask(a, asks) }

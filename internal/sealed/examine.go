@@ -41,7 +41,7 @@ func (o *Options) examine(r io.ReaderAt, mapped []byte, size int64, t testimony)
 // read walks from a meta page and counts what there is; each takes every record that is as it was written. Of a mapped file
 // several goroutines call it at once.
 func (x *reading) read(o *Options, img *image, m meta, t testimony, each func(bucket string, key, value []byte)) {
-	count := &tally{o: o, sealed: t.exists || img.sealAt(m.root, o.Own) > 0, each: each, image: img, sums: map[string]sum{}}
+	count := &tally{o: o, sealed: t.exists || img.sealAt(m.root, o.Own) > 0, each: each, image: img, sums: map[string]sum{}, parted: map[int]*run{}}
 	x.walk = walk{image: img, found: &x.found, visit: func(bucket string, key, value []byte) {
 		if bucket == o.Own {
 			if string(key) == sealKey {

@@ -2,6 +2,7 @@ package sealed
 
 import (
 	"os"
+	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -23,18 +24,21 @@ func mapFile(file *os.File, size int64) []byte {
 // populateStep is how many bytes populate asks the kernel for at once.
 const populateStep = 4 << 20
 
-// populate brings all pages of a mapped file into memory, in the background and until stop is called, so that readers cause fewer page faults.
-func populate(b []byte) (stop func()) {
-	var stopped atomic.Bool
-	var done sync.WaitGroup
-	done.Go(func() {
-		for at := 0; at < len(b) && !stopped.Load(); at += populateStep {
-			if unix.Madvise(b[at:min(at+populateStep, len(b))], unix.MADV_POPULATE_READ) != nil {
-				return // an old kernel, or a page that cannot be read: its reader will see
+// populate brings all pages of a mapped file into memory, on all processors: that is quicker than a page fault for each few of them.
+func populate(b []byte) {
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for {
+				at := int(next.Add(populateStep)) - populateStep
+				if at >= len(b) || unix.Madvise(b[at:min(at+populateStep, len(b))], unix.MADV_POPULATE_READ) != nil {
+					return // at the end; or an old kernel, or a page that cannot be read: its reader will see
+				}
 			}
-		}
-	})
-	return func() { stopped.Store(true); done.Wait() }
+		})
+	}
+	workers.Wait()
 }
 
 func unmapFile(b []byte) { _ = unix.Munmap(b) }

@@ -2,6 +2,7 @@ package sealed
 
 import (
 	"cmp"
+	"maps"
 	"runtime"
 	"slices"
 	"sync"
@@ -16,12 +17,12 @@ type tally struct {
 	each   func(bucket string, key, value []byte) // takes intact records; nil: nobody does
 	image  *image
 
-	items  [][]item // added and not counted yet, in chunks of chunkSize
-	added  int      // number of items
-	bytes  int      // length of their keys and values
-	done   int      // records counted before them
-	ranked []place  // the items for Options.Parts
-	others []place  // all other items
+	items  [][]item     // added and not counted yet, in chunks of chunkSize
+	added  int          // number of items
+	bytes  int          // length of their keys and values
+	done   int          // records counted before them
+	parted map[int]*run // the items for Options.Parts, by the length of the key
+	others []int        // numbers of all other items
 
 	mu     sync.Mutex
 	sums   map[string]sum // by bucket
@@ -34,9 +35,20 @@ type item struct {
 	Entry
 }
 
-type place struct {
-	at   int  // the item's number
-	rank Rank // for Options.Parts only
+// run has items for Options.Parts whose keys have one length, in the order of the walk.
+type run struct {
+	numbers     []int // of the items
+	first, last Rank
+	unsorted    bool // some item does not have a higher rank than the one before
+}
+
+func (r *run) add(number int, rank Rank) {
+	if len(r.numbers) == 0 {
+		r.first = rank
+	} else if r.last.compare(rank) >= 0 {
+		r.unsorted = true
+	}
+	r.numbers, r.last = append(r.numbers, number), rank
 }
 
 // spoilt is a record that is not intact.
@@ -61,9 +73,14 @@ func (t *tally) add(bucket string, key, value []byte) {
 	last := &t.items[len(t.items)-1]
 	*last = append(*last, item{bucket, Entry{key, value}})
 	if p := t.o.Parts; p != nil && bucket == p.Bucket && t.image.mapped != nil {
-		t.ranked = append(t.ranked, place{t.added, p.Rank(key)})
+		r := t.parted[len(key)]
+		if r == nil {
+			r = &run{}
+			t.parted[len(key)] = r
+		}
+		r.add(t.added, p.Rank(key))
 	} else {
-		t.others = append(t.others, place{at: t.added})
+		t.others = append(t.others, t.added)
 	}
 	t.bytes += len(key) + len(value)
 	if t.added++; t.image.mapped == nil && (t.added == chunkSize || t.bytes >= holdBytes) {
@@ -78,19 +95,21 @@ func (t *tally) countAdded() {
 	t.items, t.others, t.added, t.bytes = t.items[:0], t.others[:0], 0, 0
 }
 
+func (t *tally) item(number int) *item { return &t.items[number/chunkSize][number%chunkSize] }
+
 // count counts items and gives those that are intact to each.
-func (t *tally) count(places []place, each func(bucket string, key, value []byte)) {
+func (t *tally) count(numbers []int, each func(bucket string, key, value []byte)) {
 	var h hasher
 	sums := map[string]sum{}
 	var bad []spoilt
-	for i, p := range places {
+	for i, number := range numbers {
 		if i%giveWay == 0 {
 			runtime.Gosched() // those who use the records come first
 		}
-		x := &t.items[p.at/chunkSize][p.at%chunkSize]
+		x := t.item(number)
 		sums[x.bucket] = sums[x.bucket].plus(h.of(x.bucket, x.Key, x.Value))
 		if err := t.o.intact(t.sealed, x.bucket, x.Key, x.Value); err != nil {
-			bad = append(bad, spoilt{t.done + p.at, Record{x.bucket, string(x.Key)}, err})
+			bad = append(bad, spoilt{t.done + number, Record{x.bucket, string(x.Key)}, err})
 		} else if each != nil {
 			each(x.bucket, x.Key, x.Value)
 		}
@@ -103,8 +122,8 @@ func (t *tally) count(places []place, each func(bucket string, key, value []byte
 	t.spoilt = append(t.spoilt, bad...)
 }
 
-// inParts calls do for each part of places, on all processors at once. Parts are numbered from 0.
-func (t *tally) inParts(places []place, do func(part int, places []place)) error {
+// inParts calls do for each part of the items, on all processors at once. Parts are numbered from 0.
+func (t *tally) inParts(numbers []int, do func(part int, numbers []int)) error {
 	var workers sync.WaitGroup
 	var next atomic.Int64
 	errs := make(chan error, runtime.GOMAXPROCS(0))
@@ -114,11 +133,11 @@ func (t *tally) inParts(places []place, do func(part int, places []place)) error
 				for {
 					part := int(next.Add(1) - 1)
 					from := part * partSize
-					if from >= len(places) {
+					if from >= len(numbers) {
 						return nil
 					}
-					do(part, places[from:min(from+partSize, len(places))])
-					t.image.progress(partSize, len(places))
+					do(part, numbers[from:min(from+partSize, len(numbers))])
+					t.image.progress(partSize, t.added)
 				}
 			})
 		})
@@ -150,28 +169,53 @@ func (t *tally) finish(x *reading) {
 
 // countMapped counts all records of a mapped file, those for Options.Parts last.
 func (t *tally) countMapped(x *reading) error {
-	parts, ranked := t.o.Parts, t.ranked
-	err := t.inParts(t.others, func(_ int, places []place) { t.count(places, t.each) })
+	parts := t.o.Parts
+	err := t.inParts(t.others, func(_ int, numbers []int) { t.count(numbers, t.each) })
 	if err != nil || parts == nil {
 		return err
 	}
-	slices.SortFunc(ranked, func(a, b place) int { return cmp.Or(a.rank.compare(b.rank), cmp.Compare(a.at, b.at)) })
+	ranked, greatest := t.ranked()
 	take := func(int, []Entry) {}
 	if x.found.None() && len(t.spoilt) == 0 { // else nothing of the file is used
-		var greatest Rank
-		if n := len(ranked); n > 0 {
-			greatest = ranked[n-1].rank
-		}
 		// If Begin fails, go on counting: the cause may be damage that only the sums show.
 		if x.refused = parts.Begin(len(ranked), greatest); x.refused == nil {
 			take = parts.Take
 		}
 	}
-	return t.inParts(ranked, func(part int, places []place) {
-		entries := make([]Entry, 0, len(places))
-		t.count(places, func(_ string, key, value []byte) { entries = append(entries, Entry{key, value}) })
+	return t.inParts(ranked, func(part int, numbers []int) {
+		entries := make([]Entry, 0, len(numbers))
+		t.count(numbers, func(_ string, key, value []byte) { entries = append(entries, Entry{key, value}) })
 		take(part, entries)
 	})
+}
+
+// ranked returns the numbers of the items for Options.Parts by rank, and the greatest rank.
+func (t *tally) ranked() (numbers []int, greatest Rank) {
+	sorted := true
+	// In most files longer keys have higher ranks, and those of one length are in the order of their ranks: nothing is left to sort.
+	for _, length := range slices.Sorted(maps.Keys(t.parted)) {
+		r := t.parted[length]
+		if r.unsorted || len(numbers) > 0 && greatest.compare(r.first) >= 0 {
+			sorted = false
+		}
+		numbers, greatest = append(numbers, r.numbers...), r.last
+	}
+	if sorted {
+		return numbers, greatest
+	}
+	type place struct {
+		rank   Rank
+		number int
+	}
+	places := make([]place, len(numbers))
+	for i, n := range numbers {
+		places[i] = place{t.o.Parts.Rank(t.item(n).Key), n}
+	}
+	slices.SortFunc(places, func(a, b place) int { return cmp.Or(a.rank.compare(b.rank), cmp.Compare(a.number, b.number)) })
+	for i, p := range places {
+		numbers[i], greatest = p.number, p.rank
+	}
+	return numbers, greatest
 }
 
 // Rank orders records: by the first number, then by the second, ascending.

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"slices"
+
 	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/yarn"
@@ -29,13 +31,14 @@ func (e *Engine) recover(c Recover) {
 // containers are adopted when their nodes register.
 func (e *Engine) recoverApplications(apps []RecoveredApplication) {
 	e.quiet = true // these transitions were logged before the restart
+	masters := normalizer{}
 	for i := range apps {
-		e.recoverApp(&apps[i])
+		e.recoverApp(&apps[i], masters)
 	}
 	e.quiet = false
 }
 
-func (e *Engine) recoverApp(r *RecoveredApplication) {
+func (e *Engine) recoverApp(r *RecoveredApplication, masters normalizer) {
 	rec := r.Record
 	a := &application{sub: r.Submission, ref: scheduler.NoApp, submitTime: rec.SubmitTime, launchTime: rec.LaunchTime,
 		choices: choices{queue: rec.Queue, planQueue: rec.PlanQueue, priority: rec.Priority}, updateNodes: e.nodeLogStart + len(e.nodeLog)}
@@ -66,11 +69,35 @@ func (e *Engine) recoverApp(r *RecoveredApplication) {
 	e.appTo(a, yarn.AppSubmitted)
 	if !a.sub.Unmanaged {
 		// An application that was accepted stays so, even if limits were lowered since.
-		_ = e.sched.NormalizeAM(a.queue, a.sub.AMAsks, a.sub.Label, a.sub.LabelSet)
+		a.sub.AMAsks = masters.of(e.sched, a)
 	}
 	if e.enter(a, true) {
 		e.resume(a)
 	}
+}
+
+// normalizer normalizes the asks for masters of applications that are brought back together. Most of a queue ask for the same. It has the last ones of
+// each queue.
+type normalizer map[string]normalized
+
+type normalized struct {
+	label         string
+	labelSet      bool
+	asked, result []yarn.Ask
+}
+
+// of returns what the application asks for to run its master. The asks of its submission stay as they are.
+func (n normalizer) of(s *scheduler.Scheduler, a *application) []yarn.Ask {
+	last := n[a.queue]
+	if last.label == a.sub.Label && last.labelSet == a.sub.LabelSet && slices.Equal(last.asked, a.sub.AMAsks) {
+		return last.result
+	}
+	last = normalized{a.sub.Label, a.sub.LabelSet, a.sub.AMAsks, slices.Clone(a.sub.AMAsks)}
+	_ = s.NormalizeAM(a.queue, last.result, last.label, last.labelSet)
+	if _, why := s.Resolve(a.queue); why.OK() { // else it will be created for this application, and may have other limits for the next one
+		n[a.queue] = last
+	}
+	return last.result
 }
 
 // restoreAttempt puts an attempt back as its record has it.

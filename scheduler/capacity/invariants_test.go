@@ -187,6 +187,16 @@ func (v *snapshot) usersSound(q *Queue, to *twin.Queue) string {
 	return ""
 }
 
+// refOf returns the application with the id, or NoApp.
+func refOf(s *Scheduler, id yarn.ApplicationID) AppRef {
+	for ref, a := range s.Apps {
+		if a != nil && !a.Gone && a.ID == id {
+			return AppRef(ref)
+		}
+	}
+	return cluster.NoApp
+}
+
 // parallelSound counts the applications that limits on parallel ones let run.
 func (v *snapshot) parallelSound() string {
 	users := map[string]int32{}
@@ -196,7 +206,7 @@ func (v *snapshot) parallelSound() string {
 			if a.Running && (a.Active || a.Waits) {
 				return fmt.Sprintf("%v is held back and active or pending", a.ID)
 			}
-			if a.Running && v.s.mayRun(v.s.app(v.s.ByID[a.ID])) {
+			if a.Running && v.s.mayRun(v.s.app(refOf(v.s, a.ID))) {
 				return fmt.Sprintf("%v is held back and nothing is in the way", a.ID)
 			}
 			continue

@@ -140,7 +140,7 @@ func (p *play) drop(ref AppRef) {
 func (p *play) free(ref AppRef, r *core.Remedy) string {
 	var sum resource
 	for _, h := range r.Holders {
-		if o, ok := p.quick.ByID[h.App]; ok && o != ref {
+		if o := refOf(p.quick, h.App); o != cluster.NoApp && o != ref {
 			sum = sum.Add(h.Has)
 		}
 	}
@@ -148,7 +148,7 @@ func (p *play) free(ref AppRef, r *core.Remedy) string {
 		return ""
 	}
 	for _, h := range r.Holders {
-		if o, ok := p.quick.ByID[h.App]; ok && o != ref {
+		if o := refOf(p.quick, h.App); o != cluster.NoApp && o != ref {
 			p.drop(o)
 		}
 	}

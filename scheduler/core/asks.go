@@ -38,16 +38,24 @@ func (s *Core) NormalizeAM(path string, asks []yarn.Ask, label string, labelSet 
 	return s.normalize(s.Tree.Find(path), asks, submission{label: label, set: labelSet, master: true})
 }
 
-// RefitAM rounds the asks for a master's container again; see the facade.
+// RefitAM returns the asks for a master's container, rounded again; see the facade.
 //
 // compat: where the largest node has become smaller than the ask since the
 // submission, the ask becomes so, too, for this attempt and those after it. What
 // the attempt is charged with is what was asked for before.
-func (s *Core) RefitAM(asks []yarn.Ask) {
-	most := s.ClusterMaximum()
+func (s *Core) RefitAM(asks []yarn.Ask) []yarn.Ask {
+	most, own := s.ClusterMaximum(), false
 	for i := range asks {
-		asks[i].Capability = s.Calc.Normalize(asks[i].Capability, s.Min, most, s.Step)
+		size := s.Calc.Normalize(asks[i].Capability, s.Min, most, s.Step)
+		if size == asks[i].Capability {
+			continue
+		}
+		if !own {
+			asks, own = slices.Clone(asks), true
+		}
+		asks[i].Capability = size
 	}
+	return asks
 }
 
 // submission is what asks take over from the application that they belong to.

@@ -34,8 +34,8 @@ type Core struct {
 	Books *cluster.Books
 	Tree  *queue.Tree
 
-	Apps []*App // nil where an index is free
-	ByID map[yarn.ApplicationID]AppRef
+	Apps  []*App // nil where an index is free
+	Known int32  // applications that were added and not removed
 
 	Now           yarn.Now
 	ReservedNodes int
@@ -74,7 +74,7 @@ type Core struct {
 // New is a core without nodes, queues and applications. Adopt gives it its queues.
 func New(settings *config.Cluster, calc measure.Calculator, policy Policy) Core {
 	return Core{Calc: calc, Min: settings.MinAllocation, Step: settings.MinAllocation, Most: settings.MaxAllocation, Books: cluster.NewBooks(settings.PortInName),
-		ByID: map[yarn.ApplicationID]AppRef{}, cluster: settings, policy: policy}
+		cluster: settings, policy: policy}
 }
 
 // SetMaxPriority changes what priorities are cut to; see the facade.

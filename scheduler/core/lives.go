@@ -13,9 +13,6 @@ import (
 
 // AddApplication enters an application; see the facade.
 func (s *Core) AddApplication(in demand.Application, path string) (AppRef, yarn.Reason) {
-	if _, ok := s.ByID[in.ID]; ok {
-		return cluster.NoApp, yarn.Reason{Code: fit.AlreadyKnown, Subject: in.ID.String()}
-	}
 	s.entering = in
 	a, why := s.policy.Admit(&s.entering, path)
 	if !why.OK() {
@@ -30,7 +27,7 @@ func (s *Core) AddApplication(in demand.Application, path string) (AppRef, yarn.
 		s.Apps = append(s.Apps, nil)
 	}
 	s.Apps[a.Ref] = a
-	s.ByID[a.ID] = a.Ref
+	s.Known++
 	for q := a.Leaf; q != nil; q = q.Parent {
 		q.Counts.Submitted++
 		if a.Unmanaged {
@@ -42,7 +39,7 @@ func (s *Core) AddApplication(in demand.Application, path string) (AppRef, yarn.
 
 // Expect is told how many applications will be added, before the first one.
 func (s *Core) Expect(apps int) {
-	s.Apps, s.ByID = slices.Grow(s.Apps, apps), make(map[yarn.ApplicationID]AppRef, apps)
+	s.Apps = slices.Grow(s.Apps, apps)
 }
 
 // AddAttempt starts an attempt; see the facade. What the one before has left behind
@@ -163,7 +160,7 @@ func (s *Core) RemoveApplication(ref AppRef) {
 		s.EndAttempt(ref, false)
 	}
 	s.policy.Removed(a)
-	delete(s.ByID, a.ID)
+	s.Known--
 	a.Gone = true
 	s.dropPlaces(a)
 	s.freeApp(a)

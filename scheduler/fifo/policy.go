@@ -57,7 +57,7 @@ func (s *Scheduler) Fit(parts int) { s.tree.Root().Grow(parts) }
 func (s *Scheduler) QueueInfo(q *queue.Queue) queue.Info {
 	used := s.used()
 	i := queue.Info{Path: q.Path, Name: q.Name, Leaf: true, State: q.State, Counts: *q.Counts, MaxAllocation: s.MaximumFor(q),
-		SubmittedApps: int32(len(s.ByID)), MaxLifetime: -1, DefaultLifetime: -1,
+		SubmittedApps: s.Known, MaxLifetime: -1, DefaultLifetime: -1,
 		Default: queue.Share{Used: used, EffectiveMin: s.Books.Total, EffectiveMax: s.Books.Total, Accessible: true}, Fifo: &queue.Fifo{}}
 	if total := s.Books.Total[yarn.Memory]; total != 0 {
 		i.Fifo.UsedCapacity = javanum.Div(float32(used[yarn.Memory]), float32(total))

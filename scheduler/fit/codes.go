@@ -19,7 +19,6 @@ const (
 	TooManyQueueApps  yarn.Code = "too-many-applications-in-queue" // pending and active
 	TooManyUserApps   yarn.Code = "too-many-applications-of-user"  // in the queue
 	PriorityDenied    yarn.Code = "priority-denied"                // by an ACL
-	AlreadyKnown      yarn.Code = "already-known"
 	NegativeResource  yarn.Code = "negative-resource"
 	ResourceTooLarge  yarn.Code = "resource-too-large"
 	LabelsDisabled    yarn.Code = "node-labels-disabled"

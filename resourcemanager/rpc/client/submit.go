@@ -112,7 +112,7 @@ func (s *client) take(x submission, done func(error)) {
 		done(err)
 	}
 	who := Submitter{User: x.User, RealUser: x.RealUser, Groups: s.Access.Groups(x.User), CallerContext: x.CallerContext}
-	sub, class, err := s.submission(who, m)
+	sub, class, err := s.submission(who, m, askAnywhere)
 	if err != nil {
 		end(&ipc.RemoteError{Class: class, Message: fmt.Sprintf("Cannot submit %s: %v", sub.ID, err)})
 		return
@@ -158,23 +158,37 @@ type Submitter struct {
 }
 
 // Stored makes a submission of a submission context that was read from the store.
+// Several submissions may share the memory of their AMAsks.
 func Stored(cfg Config, who Submitter, raw []byte) (engine.Submission, error) {
-	m := scanned.Get().(*scan.Submission)
+	m := scanned.Get().(*scannedSubmission)
 	defer scanned.Put(m)
 	if err := m.Scan(raw, cfg.Types, maxAMAsks); err != nil {
 		return engine.Submission{}, fmt.Errorf("cannot read the stored submission: %w", err)
 	}
-	sub, _, err := (&client{Config: cfg}).submission(who, m)
+	sub, _, err := (&client{Config: cfg}).submission(who, &m.Submission, m.askFor)
 	sub.ContextBytes = len(raw)
 	return sub, err
 }
 
-// scanned are contexts that were read, whose memory is used again.
-var scanned = sync.Pool{New: func() any { return new(scan.Submission) }}
+// scannedSubmission is a context that was read, whose memory is used again.
+type scannedSubmission struct {
+	scan.Submission
+	last []yarn.Ask // of askFor
+}
+
+var scanned = sync.Pool{New: func() any { return new(scannedSubmission) }}
+
+// askFor returns the ask for a master of that size. Most stored applications ask for the same, and share it.
+func (s *scannedSubmission) askFor(size yarn.Resource) []yarn.Ask {
+	if len(s.last) == 0 || s.last[0].Capability != size {
+		s.last = askAnywhere(size)
+	}
+	return s.last
+}
 
 // submission checks the form of a context and makes a submission of it. class is the
 // exception for err.
-func (s *client) submission(who Submitter, m *scan.Submission) (sub engine.Submission, class string, err error) {
+func (s *client) submission(who Submitter, m *scan.Submission, anywhere func(size yarn.Resource) []yarn.Ask) (sub engine.Submission, class string, err error) {
 	sub = engine.Submission{
 		ID: m.ID, User: once(who.User), RealUser: once(who.RealUser), Groups: who.Groups,
 		Queue: once(string(m.Queue)), Type: once(string(m.Type[:min(len(m.Type), maxType)])), Unmanaged: m.Unmanaged,
@@ -212,7 +226,7 @@ func (s *client) submission(who Submitter, m *scan.Submission) (sub engine.Submi
 			sub.ModifyACL = string(a.Text)
 		}
 	}
-	sub.AMAsks, err = masterAsks(m)
+	sub.AMAsks, err = masterAsks(m, anywhere)
 	return sub, serve.InvalidResource, err
 }
 
@@ -245,28 +259,36 @@ func (s *client) tags(tags [][]byte) ([]string, error) {
 
 // masterAsks are the rows that ask for the master's container: first the one for any
 // host, which decides size and label, then others for locality, if there are any.
-func masterAsks(m *scan.Submission) ([]yarn.Ask, error) {
+func masterAsks(m *scan.Submission, anywhere func(size yarn.Resource) []yarn.Ask) ([]yarn.Ask, error) {
 	if m.Unmanaged {
 		return nil, nil
 	}
 	asks, err := m.Asks, m.AsksRefused
 	if len(asks) == 0 {
-		asks, err = []yarn.Ask{{Where: yarn.AnyHost, Capability: m.Size, RelaxLocality: true}}, m.SizeRefused
+		if m.SizeRefused != nil {
+			return nil, m.SizeRefused
+		}
+		return anywhere(m.Size), nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	anywhere := slices.IndexFunc(asks, func(a yarn.Ask) bool { return a.Where == yarn.AnyHost })
-	if anywhere < 0 || slices.IndexFunc(asks[anywhere+1:], func(a yarn.Ask) bool { return a.Where == yarn.AnyHost }) >= 0 {
+	first := slices.IndexFunc(asks, func(a yarn.Ask) bool { return a.Where == yarn.AnyHost })
+	if first < 0 || slices.IndexFunc(asks[first+1:], func(a yarn.Ask) bool { return a.Where == yarn.AnyHost }) >= 0 {
 		return nil, fmt.Errorf("the master's container needs exactly one request for %q", yarn.AnyHost)
 	}
-	asks[0], asks[anywhere] = asks[anywhere], asks[0]
+	asks[0], asks[first] = asks[first], asks[0]
 	for i := range asks {
 		a := &asks[i]
 		a.Capability, a.Count, a.Priority, a.AllocationRequestID = asks[0].Capability, 1, 0, -1
 		a.ExecutionType, a.Label, a.LabelSet = yarn.Guaranteed, asks[0].Label, asks[0].LabelSet
 	}
 	return asks, nil
+}
+
+// askAnywhere returns the ask for a master of that size on any host.
+func askAnywhere(size yarn.Resource) []yarn.Ask {
+	return []yarn.Ask{{Where: yarn.AnyHost, Capability: size, Count: 1, RelaxLocality: true, AllocationRequestID: -1, ExecutionType: yarn.Guaranteed}}
 }
 
 func clip(s string, max int) string {
