@@ -257,7 +257,7 @@ func (s *Scheduler) CheckPriority(a *Application, path string) (int32, yarn.Reas
 	return s.policy.CheckPriority(a, path)
 }
 
-// SetPriority changes the priority and returns the one that it has now.
+// SetPriority changes the priority to one that CheckPriority returned, and returns the one that it has now.
 func (s *Scheduler) SetPriority(a AppRef, priority int32) (int32, yarn.Reason) {
 	return s.policy.SetPriority(a, priority)
 }

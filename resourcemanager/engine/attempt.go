@@ -12,33 +12,34 @@ import (
 
 // attempt is one try at running an application's master.
 type attempt struct {
-	id     yarn.AttemptID
-	app    *application
-	state  yarn.AttemptState
-	before yarn.AttemptState // what reports show during FINAL_SAVING
-	target yarn.AttemptState // what FINAL_SAVING leads to
+	id  yarn.AttemptID
+	app *application
 
-	master     *container       // nil before it is granted, and for unmanaged masters
-	masterID   yarn.ContainerID // stays when the container is gone
-	masterNode *node
+	// Small fields stand together: many attempts wait in large clusters.
+	state      yarn.AttemptState
+	before     yarn.AttemptState // what reports show during FINAL_SAVING
+	target     yarn.AttemptState // what FINAL_SAVING leads to
+	final      yarn.FinalStatus
+	registered bool
+	counts     bool // its failure counts against the limit
+	gone       bool // its end is being carried out, or has been
+	dissolving bool // its containers are being ended in slices, or it waits for others of its jointEnd
 	exitStatus int32
+	rpcPort    int32
+	progress   float32
+	responseID int32
 
-	registered  bool
+	master      *container       // nil before it is granted, and for unmanaged masters
+	masterID    yarn.ContainerID // stays when the container is gone
+	masterNode  *node
 	host        string
-	rpcPort     int32
 	trackingURL string // as the master gave it
-	progress    float32
-	responseID  int32
 
 	*exchange // nil: its master has never had anything to hear or to say
 	lease     lease
 
 	startTime, finishTime int64
-	final                 yarn.FinalStatus
 	diagnostics           string
-	counts                bool      // its failure counts against the limit
-	gone                  bool      // its end is being carried out, or has been
-	dissolving            bool      // its containers are being ended in slices, or it waits for others of its jointEnd
 	with                  *jointEnd // nil: no other master ended with its own
 	containers            int64     // that it has been granted, the master's own included
 

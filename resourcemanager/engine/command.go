@@ -433,15 +433,15 @@ type Submission struct {
 	Queue              string // as asked for; empty for the default
 	Type               string
 	Tags               []string
+	AMAsks             []yarn.Ask // one row for any host, more for locality
 	Priority           int32
 	PrioritySet        bool
-	AMAsks             []yarn.Ask // one row for any host, more for locality
 	Unmanaged          bool
-	MaxAttempts        int32
 	KeepContainers     bool
+	LabelSet           bool
+	MaxAttempts        int32
 	ValidityInterval   int64 // milliseconds; attempts that failed longer ago do not count; ≤ 0 all count
 	Label              string
-	LabelSet           bool
 	LifetimeSeconds    int64 // ≤ 0: none asked for
 	ViewACL, ModifyACL string
 	CallerContext      string

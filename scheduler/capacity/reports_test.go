@@ -76,6 +76,6 @@ func TestSweepsDoNotVisitANodeThatIsFullOfRecoveredContainers(t *testing.T) {
 	x := newSmall(t, nil)
 	n := x.node("h1", 1, 8192, 8, "")
 	x.sweepAll(t)
-	x.RecoverContainer(core.Recovered{ID: yarn.ContainerID{Attempt: x.Apps[x.app].Newest.Attempt, Number: 1}, App: x.app, Node: n, Resource: yarn.NewResource(8192, 8)})
+	x.RecoverContainer(core.Recovered{ID: yarn.ContainerID{Attempt: x.Apps[x.app].AttemptID(), Number: 1}, App: x.app, Node: n, Resource: yarn.NewResource(8192, 8)})
 	x.sound()
 }

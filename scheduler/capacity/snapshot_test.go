@@ -95,9 +95,9 @@ func (v *snapshot) queue(q *Queue, parent *twin.Queue, memory map[string]map[str
 }
 
 func (v *snapshot) app(a *app) {
-	to := &twin.App{ID: a.ID, Attempt: a.Newest.Attempt, User: a.User, Queue: v.queues[a.queue], Priority: a.Priority, Start: a.StartWall,
+	to := &twin.App{ID: a.ID, Attempt: a.AttemptID(), User: a.User, Queue: v.queues[a.queue], Priority: a.Priority, Start: a.StartWall,
 		Label: a.Label, Unmanaged: a.Unmanaged, Recovering: a.Recovering, Running: a.Running, Runnable: a.runnable, Active: a.active,
-		Waits: a.waits, Mastered: a.Mastered, Asking: a.member.Asking, AM: a.wait.Size, AMLabel: v.label(a.wait.Part), Counter: a.Newest.Number,
+		Waits: a.waits, Mastered: a.Mastered, Asking: a.member.Asking, AM: a.wait.Size, AMLabel: v.label(a.wait.Part), Counter: a.Newest,
 		Avoid: v.places(a.Avoid), AvoidForMaster: v.places(a.AvoidAM), FairUsed: a.orderUsed, FairPending: a.orderPending, Stale: a.stale}
 	if a.headLeaf != nil {
 		to.Head = v.queues[a.headLeaf]

@@ -180,7 +180,7 @@ func TestOpportunisticContainersAreChargedToNobody(t *testing.T) {
 	for _, kind := range []yarn.UpdateType{yarn.DecreaseResource, yarn.IncreaseResource} {
 		x := newSmall(t, nil)
 		n := x.node("h", 1, 8192, 8, "")
-		c := x.RecoverContainer(core.Recovered{ID: yarn.ContainerID{Attempt: x.Scheduler.app(x.app).Newest.Attempt, Number: 7}, App: x.app, Node: n,
+		c := x.RecoverContainer(core.Recovered{ID: yarn.ContainerID{Attempt: x.Scheduler.app(x.app).AttemptID(), Number: 7}, App: x.app, Node: n,
 			Resource: yarn.NewResource(2048, 1), Execution: yarn.Opportunistic})
 		x.update(c, kind, yarn.NewResource(map[yarn.UpdateType]int64{yarn.DecreaseResource: 1024, yarn.IncreaseResource: 4096}[kind], 1))
 		x.offer(n)
@@ -250,7 +250,7 @@ func TestADemandOfNoMemory(t *testing.T) {
 			n, lent := x.node("h", 1, 8192, 8, ""), x.node("i", 1, 8192, 8, "x")
 			var held []ContainerRef
 			for i := range int64(2) { // as nodes may report them
-				held = append(held, x.RecoverContainer(core.Recovered{ID: yarn.ContainerID{Attempt: x.Scheduler.app(x.app).Newest.Attempt, Number: 7 + i}, App: x.app, Node: n,
+				held = append(held, x.RecoverContainer(core.Recovered{ID: yarn.ContainerID{Attempt: x.Scheduler.app(x.app).AttemptID(), Number: 7 + i}, App: x.app, Node: n,
 					Resource: yarn.NewResource(1024, 0)}))
 			}
 			x.ask(1, yarn.NewResource(8192, 1)) // more than there is room for

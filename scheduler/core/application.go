@@ -18,8 +18,9 @@ type App struct {
 	Running  bool                   // has an attempt that has not ended
 	Mastered bool                   // the master's container was found, or none is needed
 	Gone     bool                   // removed; the slot waits for its last container
+	Attempt  int32                  // number of the running attempt
 	Avoid    map[cluster.Place]bool // hosts and racks, for all but masters
-	Newest   yarn.ContainerID       // of the running attempt, whose id stands in it
+	Newest   int64                  // number of the running attempt's latest container
 	Live     cluster.Owned          // what the running attempt has
 	Shares   []AppShare             // by partition
 	inline   [1]AppShare            // of Shares, while there is only the default partition: a third of a decision in a large cluster
@@ -32,6 +33,17 @@ type App struct {
 	AvoidAM   map[cluster.Place]bool // hosts and racks, for the master
 
 	updates *updates // nil: it has asked for none
+}
+
+// AttemptID is that of the running attempt.
+func (a *App) AttemptID() yarn.AttemptID {
+	return yarn.AttemptID{Application: a.ID, Attempt: a.Attempt}
+}
+
+// nextID is the id of the running attempt's next container.
+func (a *App) nextID() yarn.ContainerID {
+	a.Newest++
+	return yarn.ContainerID{Attempt: a.AttemptID(), Number: a.Newest}
 }
 
 // AppShare is what an application has in one partition.

@@ -99,8 +99,8 @@ func (s *Core) RecoverContainer(r Recovered) ContainerRef {
 		AM: r.AM, Launched: true, Live: true, CreatedWall: r.CreatedWall, Locality: cluster.OffSwitch}
 	a.Open++
 	c := s.Books.Open(&container)
-	if last := a.Newest.Number; r.ID.Number > last && r.ID.Attempt == a.Newest.Attempt && r.ID.Number>>yarn.EpochShift == last>>yarn.EpochShift {
-		a.Newest = r.ID
+	if r.ID.Number > a.Newest && r.ID.Attempt == a.AttemptID() && r.ID.Number>>yarn.EpochShift == a.Newest>>yarn.EpochShift {
+		a.Newest = r.ID.Number
 	}
 	a.Mastered = a.Mastered || r.AM
 	s.Books.Enter(s.Calc, &a.Live, s.Books.Node(r.Node), c, s.Books.Container(c))
@@ -116,10 +116,9 @@ func (s *Core) RecoverContainer(r Recovered) ContainerRef {
 // PlaceOpportunistic puts an opportunistic container of the application on the node; see the facade.
 func (s *Core) PlaceOpportunistic(ref AppRef, node NodeRef, o Opportunistic) ContainerRef {
 	a, n := s.App(ref), s.Books.Node(node)
-	a.Newest.Number++
 	a.Open++
 	c, container := s.Books.OpenEmpty()
-	container.ID = a.Newest
+	container.ID = a.nextID()
 	container.App, container.Node, container.Locality, container.CreatedWall = ref, node, o.Locality, s.Now.Wall
 	all := s.Calc
 	all.Dominant = true

@@ -49,7 +49,7 @@ func (s *Core) AddAttempt(ref AppRef, at demand.Attempt) {
 	a.StartWall, a.Running = at.StartWall, true
 	a.Priority = a.Asked // compat: an attempt does not take over what was changed for the one before
 	a.Mastered = a.Unmanaged
-	a.Newest = yarn.ContainerID{Attempt: at.ID, Number: at.Epoch << yarn.EpochShift}
+	a.Attempt, a.Newest = at.ID.Attempt, at.Epoch<<yarn.EpochShift
 	a.Wants = demand.Demand{}
 	a.AvoidAM = nil
 	a.updates = nil
@@ -217,13 +217,8 @@ func (s *Core) MoveDemand(a *App, from, to *queue.Queue) {
 // other change, but the place in the order stays.
 func (s *Core) SetPriority(ref AppRef, priority int32) (int32, yarn.Reason) {
 	a := s.App(ref)
-	in := demand.Application{ID: a.ID, User: a.User, RealUser: a.RealUser, Groups: a.Groups, Priority: priority, PrioritySet: true}
-	priority, why := s.CheckPriority(&in, a.Leaf.Path)
-	switch {
-	case !why.OK():
-		return a.Priority, why
-	case priority == a.Asked:
-		return priority, why
+	if priority == a.Asked {
+		return priority, yarn.Reason{}
 	}
 	s.policy.Prioritize(a, priority)
 	a.Priority = priority

@@ -60,10 +60,9 @@ func (s *Core) Allocate(ref NodeRef, n *cluster.NodeBook, o *Placement) (Contain
 
 func (s *Core) newContainer(ref NodeRef, o *Placement) (ContainerRef, *cluster.Container) {
 	a, w := o.App, o.Want
-	a.Newest.Number++
 	a.Open++
 	c, container := s.Books.OpenEmpty()
-	container.ID = a.Newest
+	container.ID = a.nextID()
 	container.App, container.Node, container.Locality, container.CreatedWall = a.Ref, ref, o.Locality, s.Now.Wall
 	container.Priority = w.Priority
 	s.Calc.Set(&container.Resource, &o.Row.Size)

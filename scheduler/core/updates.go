@@ -250,7 +250,7 @@ func (s *Core) startUpdate(a *App, u yarn.ContainerUpdate, t *target) bool {
 			w.decreases[u.Container] = u.Capability
 			w.shrunk = append(w.shrunk, name)
 		}
-		a.Newest.Number++ // compat: Apache makes a container for the difference
+		a.Newest++ // compat: Apache makes a container for the difference
 		return true
 	}
 	if w.increases == nil {
@@ -468,7 +468,7 @@ func (s *Core) Rollback(ref ContainerRef, size resource) Changed {
 		s.cancelIncrease(a, container, want)
 		s.asked(a)
 	}
-	a.Newest.Number++ // compat: as for any decrease
+	a.Newest++ // compat: as for any decrease
 	change := s.shrink(a, ref, size)
 	s.settle(a, container.ID)
 	s.GiveBackFreed(a)

@@ -27,19 +27,17 @@ type Application struct {
 
 // Kept is what the scheduler keeps of an application that it has taken.
 type Kept struct {
-	ID             yarn.ApplicationID
-	User, RealUser string
-	Groups         []string
-	Label          string
-	LabelSet       bool
-	Unmanaged      bool
-	Recovering     bool
+	ID         yarn.ApplicationID
+	User       string
+	Label      string
+	LabelSet   bool
+	Unmanaged  bool
+	Recovering bool
 }
 
 // Kept is what is kept of the application.
 func (a *Application) Kept() Kept {
-	return Kept{ID: a.ID, User: a.User, RealUser: a.RealUser, Groups: a.Groups, Label: a.Label, LabelSet: a.LabelSet,
-		Unmanaged: a.Unmanaged, Recovering: a.Recovering}
+	return Kept{ID: a.ID, User: a.User, Label: a.Label, LabelSet: a.LabelSet, Unmanaged: a.Unmanaged, Recovering: a.Recovering}
 }
 
 // Attempt is one try at running an application's master.

@@ -104,16 +104,18 @@ type Demand struct {
 	waiting     int64           // containers outstanding
 	open        bool            // between Open and Close
 	tooManyIdle bool            // there may be too many idle keys
+	taken       bool            // inline.first is in use, or was
+	everAsked   [1]bool         // of asked, as long as it is short
 
 	// Where the first key and the lists lie as long as there is but one key and
 	// one partition: a decision then finds them next to each other.
 	inline inline
 
-	rows   int     // of all keys, at hosts and racks
+	rows   int32   // of all keys, at hosts and racks
+	spared int32   // of the idle keys: that could not be forgotten when last looked at
 	all    []*Want // also those that were, in order
 	asked  []bool  // partitions that were ever asked for
 	idle   []*Want
-	spared int // of the idle ones: that could not be forgotten when last looked at
 
 	many *many // between Open of many keys and Close; else nil
 }
@@ -130,8 +132,6 @@ type inline struct {
 	first   Want
 	keys    [1]*Want
 	pending [1]yarn.Resource
-	taken   bool // first is in use, or was
-	asked   [1]bool
 	all     [1]*Want
 }
 
@@ -143,12 +143,12 @@ func (d *Demand) useInline() {
 	o := &d.inline
 	d.keys, d.all, d.pending = o.keys[:0], o.all[:0], o.pending[:0]
 	if d.asked == nil {
-		d.asked = o.asked[:0]
+		d.asked = d.everAsked[:0]
 	}
 }
 
 // Size is how many keys and rows the attempt keeps.
-func (d *Demand) Size() int { return len(d.all) + d.rows }
+func (d *Demand) Size() int { return len(d.all) + int(d.rows) }
 
 // Keys are the keys with something outstanding, in the order in which they are
 // served.
@@ -226,9 +226,9 @@ func (d *Demand) change(p cluster.Part, size yarn.Resource, count int64) Delta {
 // appended to out. The caller has taken the place; rows that vanish drop theirs.
 func (d *Demand) Set(places *cluster.Places, w *Want, r Row, part cluster.Part, label string, out []Delta) []Delta {
 	if r.Place != cluster.AnyPlace {
-		d.rows -= len(w.Rows)
+		d.rows -= int32(len(w.Rows))
 		w.setRow(places, r)
-		d.rows += len(w.Rows)
+		d.rows += int32(len(w.Rows))
 		return out
 	}
 	last := w.Any
@@ -289,7 +289,7 @@ func (d *Demand) clear(places *cluster.Places, w *Want) {
 	for i := range w.Rows {
 		places.Drop(w.Rows[i].Place)
 	}
-	d.rows -= len(w.Rows)
+	d.rows -= int32(len(w.Rows))
 	if w.rowAt != nil { // many: not to be kept
 		w.Rows, w.rowAt = nil, nil
 	}
@@ -358,14 +358,14 @@ func (d *Demand) Take(calc measure.Calculator, places *cluster.Places, w *Want, 
 }
 
 func (d *Demand) takeRows(places *cluster.Places, w *Want, l cluster.Locality, n *cluster.NodeBook) {
-	d.rows -= len(w.Rows)
+	d.rows -= int32(len(w.Rows))
 	if l == cluster.NodeLocal {
 		w.takeRow(places, n.NodePlace)
 	}
 	if l != cluster.OffSwitch {
 		w.takeRow(places, n.RackPlace)
 	}
-	d.rows += len(w.Rows)
+	d.rows += int32(len(w.Rows))
 }
 
 func (w *Want) takeRow(places *cluster.Places, p cluster.Place) {
@@ -392,7 +392,7 @@ func (d *Demand) Clear(places *cluster.Places, out []Delta) []Delta {
 	}
 	asked := slices.Clone(d.asked)
 	*d = Demand{}
-	d.asked = append(d.inline.asked[:0], asked...)
+	d.asked = append(d.everAsked[:0], asked...)
 	return out
 }
 

@@ -61,8 +61,8 @@ func (d *Demand) OpenOne(k Key) *Want {
 		return d.all[i]
 	}
 	var w *Want
-	if d.useInline(); !d.inline.taken {
-		d.inline.taken, w = true, &d.inline.first
+	if d.useInline(); !d.taken {
+		d.taken, w = true, &d.inline.first
 	} else {
 		w = &Want{}
 	}
@@ -164,7 +164,7 @@ const MaxIdleKeys = 4096
 func (d *Demand) enterIdle(w *Want) {
 	w.idle = true
 	d.idle = append(d.idle, w)
-	d.tooManyIdle = len(d.idle) > MaxIdleKeys+d.spared
+	d.tooManyIdle = len(d.idle) > MaxIdleKeys+int(d.spared)
 }
 
 // forgetIdle forgets the older half of the idle keys when there are too many: then to
