@@ -8,13 +8,17 @@ import (
 	"unicode/utf8"
 )
 
-// chunk is about how many bytes of a document are sent at once.
-const chunk = 64 << 10
+const (
+	chunk     = 64 << 10  // about how many bytes of a document are sent at once
+	longChunk = 256 << 10 // of a long document, from longAfter on: the larger the chunks, the less often sender and client wait for each other
+	longAfter = 1 << 20   // bytes
+)
 
 // out buffers the text of a document and sends it in chunks.
 type out struct {
-	w   io.Writer // nil: nothing is sent, all stays in buf
-	buf []byte
+	w    io.Writer // nil: nothing is sent, all stays in buf
+	buf  []byte
+	sent int // bytes handed to sender
 	// open is how many objects are being written. While there is one nothing is sent, because Since may be called for its text.
 	open   int
 	sender *sender // nil until the first chunk is sent
@@ -52,11 +56,18 @@ func (o *out) rune(r rune)   { o.buf = utf8.AppendRune(o.buf, r) }
 // be sent: the client may have left. Between two chunks it lets other goroutines run, so that
 // long lists do not hold up other calls.
 func (o *out) next() bool {
-	if o.w != nil && len(o.buf) >= chunk && o.open == 0 {
+	if o.w != nil && len(o.buf) >= o.chunk() && o.open == 0 {
 		o.send()
 		runtime.Gosched()
 	}
 	return o.sender == nil || !o.sender.failed.Load()
+}
+
+func (o *out) chunk() int {
+	if o.sent < longAfter {
+		return chunk
+	}
+	return longChunk
 }
 
 // send hands buf to the sender and goes on with an empty one.
@@ -66,8 +77,12 @@ func (o *out) send() {
 		o.sender.empty <- make([]byte, 0, chunk+chunk/4)
 		go o.sender.run()
 	}
+	o.sent += len(o.buf)
 	o.sender.full <- o.buf
 	o.buf = <-o.sender.empty
+	if c := o.chunk(); cap(o.buf) < c {
+		o.buf = make([]byte, 0, c+c/4)
+	}
 }
 
 // finish sends the rest and waits until all is sent. Then it returns a buffer to buffers, in held.
