@@ -3,8 +3,12 @@ package sealed
 import (
 	"errors"
 	"os"
+	"slices"
+	"strconv"
 	"sync"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 // Of a file that is not mapped only a few of large records are in memory at once.
@@ -72,4 +76,33 @@ func TestCutShortWhileMapped(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Records come by rank, whatever the order of the file.
+func TestRanked(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		keys := rapid.SliceOfN(rapid.StringMatching(`[0-9]{1,4}x?`), 0, 60).Draw(t, "keys")
+		if rapid.Bool().Draw(t, "as in a file") {
+			slices.Sort(keys)
+		}
+		o := testOptions()
+		o.Parts = &Parts{Bucket: "a", Rank: func(key []byte) Rank {
+			n, _ := strconv.ParseInt(string(key), 10, 64) // 0 for a key that is no number
+			return Rank{0, n}
+		}}
+		c := &tally{o: &o, parted: map[int]*run{}, image: &image{mapped: []byte{}}}
+		for _, k := range keys {
+			c.add("a", []byte(k), nil)
+		}
+		rank := func(number int) Rank { return o.Parts.Rank([]byte(keys[number])) }
+		want := make([]int, len(keys))
+		for i := range want {
+			want[i] = i
+		}
+		slices.SortStableFunc(want, func(a, b int) int { return rank(a).compare(rank(b)) })
+		got, greatest := c.ranked()
+		if !slices.Equal(got, want) || len(want) > 0 && greatest != rank(want[len(want)-1]) {
+			t.Fatalf("%q: %v and %v, want %v", keys, got, greatest, want)
+		}
+	})
 }

@@ -39,6 +39,9 @@ func (e *Engine) recoverApplications(apps []RecoveredApplication) {
 }
 
 func (e *Engine) recoverApp(r *RecoveredApplication, masters normalizer) {
+	if _, known := e.apps[r.Submission.ID]; known {
+		return // no store has two of one id, but a recording may
+	}
 	rec := r.Record
 	a := &application{sub: r.Submission, ref: scheduler.NoApp, submitTime: rec.SubmitTime, launchTime: rec.LaunchTime,
 		choices: choices{queue: rec.Queue, planQueue: rec.PlanQueue, priority: rec.Priority}, updateNodes: e.nodeLogStart + len(e.nodeLog)}

@@ -118,6 +118,39 @@ func TestSince(t *testing.T) {
 	}
 }
 
+// chunks keeps the sizes of writes.
+type chunks struct {
+	bytes.Buffer
+	sizes []int
+}
+
+func (c *chunks) Write(b []byte) (int, error) {
+	c.sizes = append(c.sizes, len(b))
+	return c.Buffer.Write(b)
+}
+
+// TestChunks: a document is sent in chunks, which are larger once it turns out to be long.
+func TestChunks(t *testing.T) {
+	long := tree.Document{Root: "r", Body: tree.New().Add("n", tree.Stream(func(yield func(tree.Value) bool) {
+		for i := range 40_000 {
+			if !yield(tree.New().Add("i", int64(i)).Add("t", strings.Repeat("x", 100))) {
+				return
+			}
+		}
+	}))}
+	var c chunks
+	if err := tree.WriteJSON(&c, long); err != nil {
+		t.Fatal(err)
+	}
+	var back struct{ R struct{ N []struct{ I int } } }
+	if err := json.Unmarshal(c.Bytes(), &back); err != nil || len(back.R.N) != 40_000 || back.R.N[39_999].I != 39_999 {
+		t.Fatalf("%d elements: %v", len(back.R.N), err)
+	}
+	if first, last := c.sizes[0], c.sizes[len(c.sizes)-2]; first < 64<<10 || first > 80<<10 || last < 256<<10 || last > 320<<10 {
+		t.Errorf("the first chunk has %d bytes, the last but one %d", first, last)
+	}
+}
+
 // TestFloats: as Java prints them.
 func TestFloats(t *testing.T) {
 	for want, f := range map[string]tree.Value{
