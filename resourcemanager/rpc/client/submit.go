@@ -95,7 +95,7 @@ func Submit(cfg Config, user string, from netip.Addr, context []byte, done func(
 
 // take checks a submission and hands it to the engine. The bytes are kept.
 func (s *client) take(x submission, done func(error)) {
-	m := scanned.Get().(*scan.Submission)
+	m := scanned.Get().(*scannedSubmission)
 	defer scanned.Put(m)
 	if err := m.Scan(x.raw, s.Types, maxAMAsks); err != nil {
 		done(unreadable(err))
@@ -112,7 +112,7 @@ func (s *client) take(x submission, done func(error)) {
 		done(err)
 	}
 	who := Submitter{User: x.User, RealUser: x.RealUser, Groups: s.Access.Groups(x.User), CallerContext: x.CallerContext}
-	sub, class, err := s.submission(who, m, askAnywhere)
+	sub, class, err := s.submission(who, &m.Submission, askAnywhere)
 	if err != nil {
 		end(&ipc.RemoteError{Class: class, Message: fmt.Sprintf("Cannot submit %s: %v", sub.ID, err)})
 		return
