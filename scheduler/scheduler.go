@@ -129,6 +129,10 @@ func (s *Scheduler) LikeApache() { s.policy.LikeApache() }
 // were recorded with such looks; nobody else should want it.
 func (s *Scheduler) CountUsers() { s.policy.CountUsers() }
 
+// Unanswered tells, once, whether Apache's last allocate call would have ended with a NullPointerException instead of an answer:
+// a master has asked for a decrease before it fetched an increase of the same container. It is for replays of recorded decisions; nobody else should want it.
+func (s *Scheduler) Unanswered() bool { return s.core.Unanswered() }
+
 // Validate tells whether Reconfigure would take the configuration now. It changes nothing.
 func (s *Scheduler) Validate(cfg *config.Config) error { return s.policy.Validate(cfg) }
 
