@@ -147,7 +147,7 @@ func (s *Core) checkAsk(q *queue.Queue, ask *yarn.Ask, most resource) yarn.Reaso
 // MaximumFor is the largest container that the queue takes.
 func (s *Core) MaximumFor(q *queue.Queue) resource {
 	most := s.ClusterMaximum()
-	if q == nil || !q.Leaf {
+	if q == nil || !q.Leaf && !s.ParentsLimit {
 		return most
 	}
 	return measure.Least(q.Settings.MaxAllocation, most)

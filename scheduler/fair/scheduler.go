@@ -55,7 +55,7 @@ func New(cfg *config.Fair) *Scheduler {
 	s := &Scheduler{cfg: cfg, tree: queue.NewTree(len(cfg.Allocation.All())), users: map[string]*user{}}
 	s.tree.Rooted = true
 	s.Core = core.New(&cfg.Cluster, measure.Calculator{Dominant: true, Types: len(cfg.Cluster.Types)}, s)
-	s.Step, s.KeepReserved = cfg.Increment, true
+	s.Step, s.KeepReserved, s.ParentsLimit = cfg.Increment, true, true
 	s.root = s.add(nil, cfg.Root)
 	s.root.dynamic = false
 	s.Adopt(&cfg.Cluster, &s.tree)
