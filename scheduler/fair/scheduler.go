@@ -129,6 +129,7 @@ func (s *Scheduler) noteFree() {
 // Entitle adjusts to a change of the cluster.
 func (s *Scheduler) Entitle(nodes bool) {
 	s.racks = nil
+	s.forgetLostNodes()
 	s.root.each(func(q *Queue) { s.setMax(q) })
 	s.steadyDue = true
 	s.noteFree()
