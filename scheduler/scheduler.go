@@ -282,6 +282,10 @@ func (s *Scheduler) NormalizeAM(path string, asks []yarn.Ask, label string, labe
 	return s.core.NormalizeAM(path, asks, label, labelSet)
 }
 
+// LabelAM has the asks for a master's container name the default label of the application's queue where they name none. The first
+// attempt must call it before it asks: its queue may have come to be after NormalizeAM.
+func (s *Scheduler) LabelAM(a AppRef, asks []yarn.Ask) { s.core.LabelAM(a, asks) }
+
 // RefitAM rounds the asks for a master's container again, which an attempt must
 // do after it was entered and before it asks.
 func (s *Scheduler) RefitAM(asks []yarn.Ask) { s.core.RefitAM(asks) }

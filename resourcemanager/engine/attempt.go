@@ -109,6 +109,8 @@ func (e *Engine) startAttempt(a *application) {
 	e.attemptTo(t, yarn.AttemptScheduled)
 	if number > 1 {
 		a.sub.AMAsks = slices.Clone(a.sub.AMAsks)
+	} else {
+		e.sched.LabelAM(a.ref, a.sub.AMAsks)
 	}
 	e.sched.RefitAM(a.sub.AMAsks)
 	a.sub.AMAsks = e.alike(a.sub.AMAsks)

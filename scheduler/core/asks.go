@@ -38,6 +38,21 @@ func (s *Core) NormalizeAM(path string, asks []yarn.Ask, label string, labelSet 
 	return s.normalize(s.Tree.Find(path), asks, submission{label: label, set: labelSet, master: true})
 }
 
+// LabelAM fills in labels that asks for a master's container lack since their queue was not there when they were checked; see the facade.
+//
+// compat: what is charged for the first attempt's master is charged where there was no label.
+func (s *Core) LabelAM(ref AppRef, asks []yarn.Ask) {
+	q := s.App(ref).Leaf
+	if !q.Settings.DefaultSet {
+		return
+	}
+	for i := range asks {
+		if asks[i].Where == yarn.AnyHost && !asks[i].LabelSet {
+			asks[i].Label, asks[i].LabelSet = q.Settings.DefaultLabel, true
+		}
+	}
+}
+
 // RefitAM rounds the asks for a master's container again; see the facade.
 //
 // compat: where the largest node has become smaller than the ask since the
