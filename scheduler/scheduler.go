@@ -129,6 +129,10 @@ func (s *Scheduler) LikeApache() { s.policy.LikeApache() }
 // were recorded with such looks; nobody else should want it.
 func (s *Scheduler) CountUsers() { s.policy.CountUsers() }
 
+// Unanswered tells, once, whether Apache's last allocate call would have ended with a NullPointerException instead of an answer:
+// a master has asked for a decrease before it fetched an increase of the same container. It is for replays of recorded decisions; nobody else should want it.
+func (s *Scheduler) Unanswered() bool { return s.core.Unanswered() }
+
 // Validate tells whether Reconfigure would take the configuration now. It changes nothing.
 func (s *Scheduler) Validate(cfg *config.Config) error { return s.policy.Validate(cfg) }
 
@@ -277,6 +281,10 @@ func (s *Scheduler) Normalize(a AppRef, asks []yarn.Ask) yarn.Reason {
 func (s *Scheduler) NormalizeAM(path string, asks []yarn.Ask, label string, labelSet bool) yarn.Reason {
 	return s.core.NormalizeAM(path, asks, label, labelSet)
 }
+
+// LabelAM has the asks for a master's container name the default label of the application's queue where they name none, and returns others if that changes
+// one. The first attempt must call it before it asks: its queue may have come to be after NormalizeAM.
+func (s *Scheduler) LabelAM(a AppRef, asks []yarn.Ask) []yarn.Ask { return s.core.LabelAM(a, asks) }
 
 // RefitAM rounds the asks for a master's container again, which an attempt must
 // do after it was entered and before it asks. It returns others if their sizes change.

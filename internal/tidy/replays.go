@@ -8,7 +8,7 @@ import (
 )
 
 // Methods of the scheduler that let things go wrong as in Apache's, for replays of recorded decisions.
-var forReplays = []string{"LikeApache", "CountUsers"}
+var forReplays = []string{"LikeApache", "CountUsers", "Unanswered"}
 
 // Replays refuses calls of these outside of the scheduler and the simulator: a daemon that made one would do what is known to be wrong.
 func Replays(t *Tree) []Finding {

@@ -108,6 +108,9 @@ func (e *Engine) startAttempt(a *application) {
 		return
 	}
 	e.attemptTo(t, yarn.AttemptScheduled)
+	if number == 1 {
+		a.sub.AMAsks = e.sched.LabelAM(a.ref, a.sub.AMAsks)
+	}
 	a.sub.AMAsks = e.alike(e.sched.RefitAM(a.sub.AMAsks))
 	e.sched.Ask(a.ref, a.sub.AMAsks)
 	e.sweepDue = true

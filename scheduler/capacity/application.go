@@ -168,6 +168,7 @@ func (s *Scheduler) Removed(gone *core.App) {
 // Started has an attempt wait for admission.
 func (s *Scheduler) Started(of *core.App, at *demand.Attempt) {
 	a := appOf(of)
+	delete(s.strays, a)
 	a.wait.Master = s.master(s.Part(at.AMLabel), at.AM)
 	if a.Unmanaged {
 		a.wait.Master = s.master(0, s.Min)

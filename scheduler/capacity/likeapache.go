@@ -126,6 +126,29 @@ func (s *Scheduler) chargedAsApache(a *app, from part, container *cluster.Contai
 	return leafOf(a.queue).Named(a.User) != nil
 }
 
+// stray is what the application's master is taken to need once its node has gone from one partition to another.
+//
+// compat: Apache adds up, by partition, what was asked for and what came with the node, and takes what came off where it came from.
+func (s *Scheduler) stray(a *app, asked *waiting.Master, size resource, from, to part) resource {
+	if !s.AsApache {
+		return size
+	}
+	if s.strays == nil {
+		s.strays = map[*app][]resource{}
+	}
+	of := s.strays[a]
+	if of == nil {
+		of = make([]resource, s.Books.Partitions())
+		of[asked.Part] = asked.Size
+	}
+	for int(max(from, to)) >= len(of) {
+		of = append(of, resource{})
+	}
+	of[from], of[to] = of[from].Sub(size), of[to].Add(size)
+	s.strays[a] = of
+	return of[to]
+}
+
 // admitHeldBack has an application wait for admission that max-parallel-apps holds back,
 // and that gets another priority.
 //

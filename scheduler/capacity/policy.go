@@ -50,7 +50,7 @@ func (s *Scheduler) MasterMoved(of *core.App, container *cluster.Container, from
 	if a.waits {
 		leafOf(q).pending.Exit(&a.wait)
 	}
-	charged := a.active
+	charged, asked := a.active, a.wait.Master
 	if s.AsApache {
 		charged = s.chargedAsApache(a, from, container)
 	}
@@ -61,6 +61,7 @@ func (s *Scheduler) MasterMoved(of *core.App, container *cluster.Container, from
 	if charged {
 		s.chargeMaster(q, leafOf(q).Enter(q, a.User), a, 1)
 	}
+	a.wait.Master = s.master(to, s.stray(a, asked, container.Resource, from, to))
 	if a.waits {
 		leafOf(q).pending.Enter(&a.wait)
 	}

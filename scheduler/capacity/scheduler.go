@@ -29,7 +29,8 @@ type Scheduler struct {
 	lastMaster *waiting.Master // see master
 	noMaster   waiting.Master  // of applications without an attempt
 
-	apache *tree.Apache // nil but in replays; see LikeApache
+	apache *tree.Apache        // nil but in replays; see LikeApache
+	strays map[*app][]resource // likewise; see stray
 }
 
 // New is a scheduler without nodes and applications.

@@ -38,24 +38,45 @@ func (s *Core) NormalizeAM(path string, asks []yarn.Ask, label string, labelSet 
 	return s.normalize(s.Tree.Find(path), asks, submission{label: label, set: labelSet, master: true})
 }
 
+// LabelAM returns the asks for a master's container with the labels that they lack since their queue was not there when they were checked; see the facade.
+//
+// compat: what is charged for the first attempt's master is charged where there was no label.
+func (s *Core) LabelAM(ref AppRef, asks []yarn.Ask) []yarn.Ask {
+	q := s.App(ref).Leaf
+	if !q.Settings.DefaultSet {
+		return asks
+	}
+	return changed(asks, func(ask *yarn.Ask) {
+		if ask.Where == yarn.AnyHost && !ask.LabelSet {
+			ask.Label, ask.LabelSet = q.Settings.DefaultLabel, true
+		}
+	})
+}
+
+// changed returns the asks as change leaves them: others if it changes one.
+func changed(asks []yarn.Ask, change func(ask *yarn.Ask)) []yarn.Ask {
+	own := false
+	for i := range asks {
+		ask := asks[i]
+		if change(&ask); ask == asks[i] {
+			continue
+		}
+		if !own {
+			asks, own = slices.Clone(asks), true
+		}
+		asks[i] = ask
+	}
+	return asks
+}
+
 // RefitAM returns the asks for a master's container, rounded again; see the facade.
 //
 // compat: where the largest node has become smaller than the ask since the
 // submission, the ask becomes so, too, for this attempt and those after it. What
 // the attempt is charged with is what was asked for before.
 func (s *Core) RefitAM(asks []yarn.Ask) []yarn.Ask {
-	most, own := s.ClusterMaximum(), false
-	for i := range asks {
-		size := s.Calc.Normalize(asks[i].Capability, s.Min, most, s.Step)
-		if size == asks[i].Capability {
-			continue
-		}
-		if !own {
-			asks, own = slices.Clone(asks), true
-		}
-		asks[i].Capability = size
-	}
-	return asks
+	most := s.ClusterMaximum()
+	return changed(asks, func(ask *yarn.Ask) { ask.Capability = s.Calc.Normalize(ask.Capability, s.Min, most, s.Step) })
 }
 
 // submission is what asks take over from the application that they belong to.
@@ -155,7 +176,7 @@ func (s *Core) checkAsk(q *queue.Queue, ask *yarn.Ask, most resource) yarn.Reaso
 // MaximumFor is the largest container that the queue takes.
 func (s *Core) MaximumFor(q *queue.Queue) resource {
 	most := s.ClusterMaximum()
-	if q == nil || !q.Leaf {
+	if q == nil || !q.Leaf && !s.ParentsLimit {
 		return most
 	}
 	return measure.Least(q.Settings.MaxAllocation, most)

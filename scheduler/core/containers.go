@@ -65,11 +65,20 @@ func (s *Core) End(c ContainerRef, cause cluster.Cause) cluster.Ended {
 		return ended
 	}
 	s.discharge(a, c, container, p)
+	s.giveUpIncrease(container, cause)
 	if !container.Launched {
 		ended.Vacated = true
 		s.vacate(c)
 	}
 	return ended
+}
+
+// giveUpIncrease gives up what its node holds for a container to grow, for the container has ended.
+func (s *Core) giveUpIncrease(container *cluster.Container, cause cluster.Cause) {
+	r := s.Books.Node(container.Node).Reserved
+	if r >= 0 && container.Execution == yarn.Guaranteed && s.Books.Container(r).Update == container.ID {
+		s.End(r, cause)
+	}
 }
 
 // discharge takes a live container out of the books of application, queue and user.

@@ -40,6 +40,7 @@ type Core struct {
 	Now           yarn.Now
 	ReservedNodes int
 	KeepReserved  bool           // a node's reservation survives a change of its size
+	ParentsLimit  bool           // a parent's largest container is that of submissions to it
 	Killable      []ContainerRef // the killable containers that are in queues, by their ids
 
 	Journal *Journal // of a query that is running, or nil

@@ -12,6 +12,36 @@ type replay struct {
 	// EndedTwice is what was released and still ran on nodes that were lost. Apache's
 	// FifoScheduler takes it off what is used both times. It is zero without AsApache.
 	EndedTwice yarn.Resource
+	// stuck is that what was answered last would not have been answered by Apache.
+	stuck bool
+}
+
+// forgetDecrease forgets how large a container is to become that has grown.
+//
+// compat: Apache does, so that it has no size for a decrease that was asked for before the increase was fetched.
+func (s *Core) forgetDecrease(w *updates, id yarn.ContainerID) {
+	if s.AsApache {
+		delete(w.decreases, id)
+	}
+}
+
+// getsStuck tells whether an answer ends with a decrease that has no size.
+//
+// compat: Apache's allocate call ends there with a NullPointerException, and so does every later one until the container ends or
+// its master asks for another decrease.
+func (s *Core) getsStuck(a *App, n named, sized bool) bool {
+	if sized || !s.AsApache || !s.still(a, n) {
+		return false
+	}
+	s.stuck = true
+	return true
+}
+
+// Unanswered tells whether Apache's answer is lost; see the facade.
+func (s *Core) Unanswered() bool {
+	stuck := s.stuck
+	s.stuck = false
+	return stuck
 }
 
 // lostReleased notes that a container was lost with its node after its release.

@@ -248,7 +248,9 @@ func (s *Core) startUpdate(a *App, u yarn.ContainerUpdate, t *target) bool {
 		} else {
 			s.cancelIncrease(a, container, t.want)
 			w.decreases[u.Container] = u.Capability
-			w.shrunk = append(w.shrunk, name)
+			if !slices.Contains(w.shrunk, name) { // see getsStuck
+				w.shrunk = append(w.shrunk, name)
+			}
 		}
 		a.Newest++ // compat: Apache makes a container for the difference
 		return true
@@ -366,11 +368,17 @@ func (s *Core) Updated(ref AppRef, out []Changed) []Changed {
 		}
 		if s.still(a, g.container) {
 			out = append(out, s.grow(a, g.container.ref, g.extra.ref))
+			s.forgetDecrease(w, g.container.id)
 		}
 		w.ending = append(w.ending, g.extra)
 	}
-	for _, n := range shrunk {
+	for i, n := range shrunk {
 		size, ok := w.decreases[n.id]
+		if s.getsStuck(a, n, ok) {
+			w.shrunk, w.promoted, w.demoted = slices.Clone(shrunk[i:]), promoted, demoted
+			promoted, demoted = nil, nil
+			break
+		}
 		delete(w.decreases, n.id)
 		if ok && s.still(a, n) {
 			out = append(out, s.shrink(a, n.ref, size))

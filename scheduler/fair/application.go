@@ -167,10 +167,13 @@ func (s *Scheduler) Moved(of *core.App, from, to *queue.Queue) {
 	s.MoveDemand(of, from, to)
 	wasRunnable := a.runnable
 	if a.Running {
-		if wasRunnable {
+		switch {
+		case wasRunnable:
 			s.removeRunnable(a)
-		} else {
+		case runnable:
 			s.removeWaiting(a)
+		default:
+			s.leaveWaiting(a)
 		}
 	}
 	a.queue, a.Leaf = queueOf(to), to
@@ -184,8 +187,10 @@ func (s *Scheduler) Moved(of *core.App, from, to *queue.Queue) {
 		if a.hasAM && s.AsApache {
 			s.chargeAM(a, -1)
 		}
-	} else {
+	} else if wasRunnable {
 		s.addWaiting(a)
+	} else {
+		s.waitIn(a)
 	}
 	s.lineUpQueue(old)
 	if wasRunnable {

@@ -187,14 +187,13 @@ func (s *Scheduler) DeleteQueue(name string) yarn.Reason {
 	return yarn.Reason{}
 }
 
-// sweep removes empty dynamic queues, leaves first.
-func (s *Scheduler) sweep(q *Queue) {
+// sweep removes empty dynamic queues, leaves first. It tells whether it has removed any of q's children.
+//
+// compat: where Apache's sweep removes a child, the parent's other children go with it, also those that a refresh which ended half-way has left static.
+func (s *Scheduler) sweep(q *Queue) (going bool) {
 	for _, c := range q.children {
-		s.sweep(c)
-	}
-	going := false
-	for _, c := range q.children {
-		if c.dynamic && !c.planned() && len(c.children) == 0 && c.empty() {
+		last := s.sweep(c) && s.AsApache || len(c.children) == 0
+		if last && c.dynamic && !c.planned() && c.empty() {
 			s.forget(c)
 			going = true
 		}
@@ -202,6 +201,7 @@ func (s *Scheduler) sweep(q *Queue) {
 	if going {
 		q.dropGone()
 	}
+	return going
 }
 
 // settle creates the queues that the file names, except those that others are in the way of.
@@ -233,7 +233,7 @@ func (s *Scheduler) inOrder() (out []*allocation.Queue) {
 		var list []*allocation.Queue
 		var names []string
 		for _, conf := range all {
-			if (conf.Kind == allocation.Leaf) == leaves && (conf.Line > 0 || conf.Path == queue.Root) {
+			if (conf.Kind == allocation.Leaf) == leaves && conf.Line > 0 {
 				list, names = append(list, conf), append(names, conf.Path)
 			}
 		}
@@ -302,6 +302,8 @@ func (s *Scheduler) Refresh(cfg *config.Config, _ core.Prepared) error {
 	s.rebuildLineups(s.root)
 	if s.dropped(before) {
 		s.promoteAll()
+	} else {
+		s.root.each(s.forgetMaxChild)
 	}
 	return nil
 }

@@ -53,6 +53,18 @@ func (s *Scheduler) dropped(before []*allocation.Queue) bool {
 	return true
 }
 
+// forgetMaxChild gives a queue that the file does not name the maximum of any such queue.
+//
+// compat: a refresh of Apache's that ends half-way does not come to the maxChildResources of parents.
+func (s *Scheduler) forgetMaxChild(q *Queue) {
+	if q.up == nil || q.up.conf.MaxChild == nil || s.cfg.Queue(q.Path) != nil {
+		return
+	}
+	conf := *q.conf
+	conf.Max = s.cfg.Defaults.QueueMax
+	s.configure(q, &conf)
+}
+
 // blocked notes a queue of the file that another one is in the way of.
 func (s *Scheduler) blocked(conf *allocation.Queue) {
 	if s.AsApache {

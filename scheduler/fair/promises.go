@@ -5,13 +5,17 @@ import (
 
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/core"
+	"github.com/heddle-project/heddle/yarn"
 )
 
 // nodePromises is what of a node is promised to applications, the oldest promise first.
-type nodePromises struct{ list []promise }
+type nodePromises struct {
+	id   yarn.NodeID
+	list []promise
+}
 
 type promise struct {
-	app    *app
+	app    *app // nil once the attempt has ended
 	amount resource
 }
 
@@ -30,7 +34,7 @@ func (s *Scheduler) promise(node cluster.NodeRef, a *app, c *victimSet) {
 	}
 	of := p.promises[node]
 	if of == nil {
-		of = &nodePromises{}
+		of = &nodePromises{id: s.Books.Node(node).ID}
 		p.promises[node] = of
 	}
 	i := slices.IndexFunc(of.list, func(x promise) bool { return x.app == a })
@@ -86,11 +90,22 @@ func (s *Scheduler) dropPromise(ref cluster.NodeRef, i int) {
 	}
 }
 
-// forgetPromises drops all promises to an application.
+// forgetPromises ends all promises to an application.
+//
+// compat: what was promised stays committed until the node is offered the next time.
 func (s *Scheduler) forgetPromises(a *app) {
-	for ref, of := range s.preemption.promises { //tidy:unordered each node by itself
+	for _, of := range s.preemption.promises { //tidy:unordered each node by itself
 		if i := slices.IndexFunc(of.list, func(x promise) bool { return x.app == a }); i >= 0 {
-			s.dropPromise(ref, i)
+			of.list[i].app = nil
+		}
+	}
+}
+
+// forgetLostNodes drops the promises of nodes that have gone.
+func (s *Scheduler) forgetLostNodes() {
+	for ref, of := range s.preemption.promises { //tidy:unordered each node by itself
+		if n := s.Books.Node(ref); !n.Member || n.ID != of.id {
+			delete(s.preemption.promises, ref)
 		}
 	}
 }
@@ -102,7 +117,7 @@ func (r *round) keepPromises() {
 		return
 	}
 	for i := 0; i < len(of.list); i++ {
-		if a := of.list[i].app; !r.s.starves(a) || a.fairShareLack.IsZero() && a.minShareLack.IsZero() {
+		if a := of.list[i].app; a == nil || !r.s.starves(a) || a.fairShareLack.IsZero() && a.minShareLack.IsZero() {
 			r.s.dropPromise(r.ref, i)
 			i--
 		}

@@ -95,20 +95,30 @@ func (s *Scheduler) removeRunnable(a *app) {
 
 // addWaiting has an attempt wait until it may run.
 func (s *Scheduler) addWaiting(a *app) {
-	a.runnable = false
-	a.queue.waiting = append(a.queue.waiting, a)
-	s.addDemand(a)
+	s.waitIn(a)
 	u := s.user(a.User)
 	u.waiting = append(u.waiting, a)
 }
 
+// waitIn has an attempt wait in its leaf. If it has moved there, it keeps its place among its user's.
+func (s *Scheduler) waitIn(a *app) {
+	a.runnable = false
+	a.queue.waiting = append(a.queue.waiting, a)
+	s.addDemand(a)
+}
+
 // removeWaiting takes an attempt out of those that wait.
 func (s *Scheduler) removeWaiting(a *app) {
-	s.dropDemand(a)
-	a.queue.waiting = drop(a.queue.waiting, a)
+	s.leaveWaiting(a)
 	u := s.user(a.User)
 	u.waiting = drop(u.waiting, a)
 	s.forgetUser(a.User)
+}
+
+// leaveWaiting takes a waiting attempt out of its leaf.
+func (s *Scheduler) leaveWaiting(a *app) {
+	s.dropDemand(a)
+	a.queue.waiting = drop(a.queue.waiting, a)
 }
 
 // noteAM notes that the attempt's master has a container of that size.

@@ -55,7 +55,7 @@ func New(cfg *config.Fair) *Scheduler {
 	s := &Scheduler{cfg: cfg, tree: queue.NewTree(len(cfg.Allocation.All())), users: map[string]*user{}}
 	s.tree.Rooted = true
 	s.Core = core.New(&cfg.Cluster, measure.Calculator{Dominant: true, Types: len(cfg.Cluster.Types)}, s)
-	s.Step, s.KeepReserved = cfg.Increment, true
+	s.Step, s.KeepReserved, s.ParentsLimit = cfg.Increment, true, true
 	s.root = s.add(nil, cfg.Root)
 	s.root.dynamic = false
 	s.Adopt(&cfg.Cluster, &s.tree)
@@ -129,6 +129,7 @@ func (s *Scheduler) noteFree() {
 // Entitle adjusts to a change of the cluster.
 func (s *Scheduler) Entitle(nodes bool) {
 	s.racks = nil
+	s.forgetLostNodes()
 	s.root.each(func(q *Queue) { s.setMax(q) })
 	s.steadyDue = true
 	s.noteFree()

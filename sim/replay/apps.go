@@ -94,7 +94,7 @@ func (w *World) amRegister(e *trace.Event, saw trace.Saw) error {
 	t := w.next()
 	_, err = w.call(t, engine.RegisterMaster{Ticket: t, Attempt: a.attempt, Host: "h", RPCPort: 1})
 	if err == nil {
-		a.registered, a.responseID = a.attempt, 0
+		a.registered, a.responseID, a.untold = a.attempt, 0, nil
 	}
 	ok(saw, err)
 	return refusalOnly(err)

@@ -35,6 +35,10 @@ func (w *World) ask(e *trace.Event, saw trace.Saw) error {
 	if err == nil && len(c.Release)+len(c.Updates) > 0 {
 		answers, err = w.heard(answers, a, &engine.Allocate{Attempt: a.calls(), Progress: 0.5})
 	}
+	if errors.Is(err, errUnanswered) {
+		saw["error"] = err.Error()
+		return nil
+	}
 	if err != nil {
 		var refusal *engine.Error
 		if !errors.As(err, &refusal) {
@@ -51,6 +55,25 @@ func (w *World) ask(e *trace.Event, saw trace.Saw) error {
 // because something else was decided before. The trace differs, but goes on.
 var errNoContainer = errors.New("no such container here")
 
+// errUnanswered: Apache's call ends with this exception, after all that it does.
+var errUnanswered = errors.New("NullPointerException")
+
+// lose drops an answer that the master never gets, but for the ends in it, of which the next one tells. What it was granted stays its own, and what was
+// changed has its new version.
+func (w *World) lose(a *app, r *engine.AllocateReply) {
+	a.untold = append(a.untold, r.Completed...)
+	for _, g := range r.Granted {
+		if b := w.boxOf[g.ID]; b != nil {
+			b.version = g.Version
+		}
+	}
+	for _, u := range r.Updated {
+		if b := w.boxOf[u.Grant.ID]; b != nil {
+			b.version = u.Grant.Version
+		}
+	}
+}
+
 // heard makes the call and adds its answer.
 func (w *World) heard(answers []*engine.AllocateReply, a *app, c *engine.Allocate) ([]*engine.AllocateReply, error) {
 	c.Ticket, c.ResponseID = w.next(), a.responseID
@@ -63,6 +86,11 @@ func (w *World) heard(answers []*engine.AllocateReply, a *app, c *engine.Allocat
 		return answers, fmt.Errorf("defect: a new call of %s was taken for a repeated one", a.name)
 	}
 	a.responseID = r.ResponseID
+	if w.sched.Unanswered() {
+		w.lose(a, r)
+		return answers, errUnanswered
+	}
+	r.Completed, a.untold = append(a.untold, r.Completed...), nil
 	return append(answers, r), nil
 }
 

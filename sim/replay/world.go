@@ -64,6 +64,7 @@ type app struct {
 	attempt    yarn.AttemptID // the newest
 	registered yarn.AttemptID // the last one that registered
 	responseID int32
+	untold     []engine.CompletedContainer // ends in answers that were lost
 	state      string
 	before     string // state when the event began; empty: there was no application
 }
