@@ -125,7 +125,7 @@ func (d *Daemon) prepare() (err error) {
 	about := introspect.Config{Service: "LogServer", Properties: d.properties, Sensitive: s.Introspection.Sensitive, AdminOnly: s.Introspection.AdminOnly,
 		Admin: d.access.isAdmin, PrometheusOff: !s.Introspection.Prometheus, StartedAt: d.started, Log: log, LogDir: d.LogDir}
 	v := &server{layouts: d.layouts, connect: d.connect, mayView: d.access.mayView, user: d.User, started: d.started, home: "http://" + s.ResourceManager.String(),
-		log: log, drawer: newDrawer(), places: make(chan struct{}, maxLookups)}
+		log: log, drawer: newDrawer(), places: make(chan struct{}, maxLookups), queries: make(chan struct{}, maxQueries)}
 	d.server = webgate.NewServer(webgate.New(gate, v.routes(about)), log)
 	return nil
 }

@@ -53,13 +53,13 @@ func hidden(c webgate.Caller, entity, file string) error {
 // errEnough ends a search that has found what it looked for.
 var errEnough = errors.New("enough")
 
-// place waits for a turn to read.
-func (s *server) place(ctx context.Context) (release func(), err error) {
+// place waits for one of the places to read.
+func place(ctx context.Context, places chan struct{}) (release func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, placeWait)
 	defer cancel()
 	select {
-	case s.places <- struct{}{}:
-		return func() { <-s.places }, nil
+	case places <- struct{}{}:
+		return func() { <-places }, nil
 	case <-ctx.Done():
 		return nil, errors.New("too many requests for collected logs at once: ask again later")
 	}
@@ -68,30 +68,45 @@ func (s *server) place(ctx context.Context) (release func(), err error) {
 // each calls visit for each container that the question asks for and that the caller may see. A damaged
 // file of a node is passed over with a line of log. The error is visit's, or tells that there are no
 // files at all, or none that the caller may see.
-func (s *server) each(r *http.Request, q question, visit func(aggregated.NodeLogs, string, *aggregated.Reader) error) error {
-	release, err := s.place(r.Context())
+func (s *server) each(r *http.Request, q question, visit visitor) error {
+	return s.reading(r, func(store *aggregated.Store) (err error) {
+		if q.owner == "" {
+			if q.owner, err = store.Owner(q.app, webgate.From(r.Context()).User); err != nil {
+				return err
+			}
+		}
+		if q.owner == "" {
+			return answer.Errorf(answer.NotFound, "there are no collected logs of %s, or several users have some", q.app)
+		}
+		nodes, err := store.Nodes(q.app, q.owner)
+		var none *aggregated.NotFound
+		if errors.As(err, &none) {
+			return answer.Errorf(answer.NotFound, "there are no collected logs of %s: %v", q.app, err)
+		}
+		if err != nil {
+			return err
+		}
+		return s.eachNode(r, store, nodes, q, visit)
+	})
+}
+
+// reading calls do when it is the request's turn to read.
+func (s *server) reading(r *http.Request, do func(*aggregated.Store) error) error {
+	release, err := place(r.Context(), s.places)
 	if err != nil {
 		return err
 	}
 	defer release()
 	store := aggregated.NewStore(s.layouts, func(u filesystem.URL) (filesystem.FileSystem, error) { return s.connect(r.Context(), u) })
 	defer store.Close() //nolint:errcheck // it was only read
-	if q.owner == "" {
-		if q.owner, err = store.Owner(q.app, webgate.From(r.Context()).User); err != nil {
-			return err
-		}
-	}
-	if q.owner == "" {
-		return answer.Errorf(answer.NotFound, "there are no collected logs of %s, or several users have some", q.app)
-	}
-	nodes, err := store.Nodes(q.app, q.owner)
-	var none *aggregated.NotFound
-	if errors.As(err, &none) {
-		return answer.Errorf(answer.NotFound, "there are no collected logs of %s: %v", q.app, err)
-	}
-	if err != nil {
-		return err
-	}
+	return do(store)
+}
+
+// visitor is called for a container of a node's file, before its log files are read.
+type visitor func(n aggregated.NodeLogs, container string, file *aggregated.Reader) error
+
+// eachNode is each for the files of nodes that have been found.
+func (s *server) eachNode(r *http.Request, store *aggregated.Store, nodes []aggregated.NodeLogs, q question, visit visitor) error {
 	var refused error
 	for _, n := range nodes {
 		if !n.Complete() || !n.Of(q.node) || n.ModTime < q.from || n.ModTime > q.to {
@@ -116,7 +131,7 @@ type visiting struct{ error }
 
 func (v visiting) Unwrap() error { return v.error }
 
-func (s *server) eachOf(r *http.Request, store *aggregated.Store, n aggregated.NodeLogs, q question, visit func(aggregated.NodeLogs, string, *aggregated.Reader) error) error {
+func (s *server) eachOf(r *http.Request, store *aggregated.Store, n aggregated.NodeLogs, q question, visit visitor) error {
 	file, err := store.Open(n)
 	if err == nil {
 		defer file.Close() //nolint:errcheck // it was only read

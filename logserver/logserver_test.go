@@ -30,17 +30,23 @@ func collect(t *testing.T) (root, dir string) {
 	t.Helper()
 	root = t.TempDir()
 	dir = filepath.Join(root, "alice", "bucket-logs-tfile", "0007", app)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	put(t, "stock.tfile", filepath.Join(dir, "h1_8041"))
+	return root, dir
+}
+
+// put puts a file that Hadoop wrote somewhere.
+func put(t *testing.T, stock, at string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile("../internal/aggregated/testdata/stock.tfile")
+	text, err := os.ReadFile("../internal/aggregated/testdata/" + stock)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "h1_8041"), text, 0o600); err != nil {
+	if err := os.WriteFile(at, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return root, dir
 }
 
 // serve starts the whole daemon on a free port.

@@ -103,6 +103,11 @@ func (s *server) metas(r *http.Request, q question) (*answer.Response, error) {
 	if len(all) == 0 {
 		return nil, answer.Errorf(answer.NotFound, "Can not get log meta for request.")
 	}
+	return shown(all, func(ms int64) tree.Value { return javaTime(ms) }), nil
+}
+
+// shown is the answer that lists log files; when is how their times are shown.
+func shown(all []logFiles, when func(ms int64) tree.Value) *answer.Response {
 	// compat: what is alone is no array.
 	list := make(tree.List, len(all))
 	for i, k := range all {
@@ -111,7 +116,7 @@ func (s *server) metas(r *http.Request, q question) (*answer.Response, error) {
 			files[j] = tree.New().
 				Add("fileName", f.Name).
 				Add("fileSize", f.Size).
-				Add("lastModifiedTime", javaTime(k.node.Modified(f)))
+				Add("lastModifiedTime", when(k.node.Modified(f)))
 		}
 		list[i] = tree.New().
 			Add("containerLogInfo", alone(files)).
@@ -119,7 +124,7 @@ func (s *server) metas(r *http.Request, q question) (*answer.Response, error) {
 			Add("containerId", k.id).
 			Add("nodeId", k.on)
 	}
-	return answer.Wrapped("containerLogsInfoes", tree.New().Add("containerLogsInfo", alone(list))), nil
+	return answer.Wrapped("containerLogsInfoes", tree.New().Add("containerLogsInfo", alone(list)))
 }
 
 // alone is the only element of a list, or the list.

@@ -27,6 +27,7 @@ type server struct {
 	home    string // the ResourceManager's pages
 	log     *slog.Logger
 	places  chan struct{}
+	queries chan struct{} // places among them for extended queries
 	drawer
 }
 
@@ -38,7 +39,7 @@ func (s *server) routes(about introspect.Config) *webgate.Router {
 		"/containers/{container}/logs": s.containerLogs,
 		"/aggregatedlogs":              s.aggregatedLogs,
 		"/remote-log-dir":              s.remoteLogDir,
-		"/extended-log-query":          unbuilt,
+		"/extended-log-query":          s.extendedQuery,
 		"/mapreduce/{rest...}":         unbuilt,
 	} {
 		r.Add(http.MethodGet, prefix+path, answer.Serve(s.log, do))

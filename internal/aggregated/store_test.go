@@ -2,6 +2,7 @@ package aggregated
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -254,6 +255,7 @@ func TestTextsAroundLogs(t *testing.T) {
 func TestPatterns(t *testing.T) {
 	for pattern, name := range map[string]string{
 		"std": "my-stdout", "^sys.*$": "syslog", `\Q[a]\E`: "[a]", `[]a]x`: "]x", `[^]]y`: "ay", `\[[a-c&]+`: "[b&", "(?i)ERR": "stderr", `[a\]&&]z`: "",
+		`x{2,}y{1}\p{L}\x{61}`: "xxyza", `[{]\{`: "{{", "(?<n>a)": "a",
 	} {
 		p, err := ParsePattern(pattern)
 		if name == "" {
@@ -266,10 +268,66 @@ func TestPatterns(t *testing.T) {
 			t.Errorf("%q: %v", pattern, err)
 		}
 	}
-	for _, pattern := range []string{"(?=a)", `(a)\1`, "a++", "[a-z&&[^b]]", "[a[b]]", "[", "(", "a{2000}", strings.Repeat("a", MaxPattern+1)} {
+	for _, pattern := range []string{"(?=a)", `(a)\1`, "a++", "[a-z&&[^b]]", "[a[b]]", "[", "(", "a{2000}", `a\v`, `\012`, `\12`, "a{", "{,3}", "a{1,b}", "(?U)a", "(?i-U:a)", "(?P<n>a)", `\p{^L}`,
+		"((a{100}){100}){2}", strings.Repeat(`\pL{9}`, 100), `\`, strings.Repeat("a", MaxPattern+1)} {
 		if _, err := ParsePattern(pattern); err == nil || !strings.Contains(err.Error(), "pattern") {
 			t.Errorf("%.20q: %v", pattern, err)
 		}
+	}
+}
+
+func TestWholePatterns(t *testing.T) {
+	for _, x := range []struct {
+		pattern, name string
+		want          bool
+	}{
+		{"std", "stdout", false}, {"out", "stdout", false}, {"std.*", "stdout", true}, {"s|stdout", "stdout", true}, {"a|ab", "xab", false}, {"(?:a|ab)c?", "abc", true},
+		{"a*?", "aaa", true}, {"", "", true}, {"", "a", false}, {`\Qa`, "a", true}, {"^a$", "a", true}, {".*", strings.Repeat("a", maxName), true},
+		{".*", strings.Repeat("a", maxName+1), false}, {"ü.", "üß", true},
+	} {
+		match, err := WholePattern(x.pattern)
+		if err != nil || match(x.name) != x.want {
+			t.Errorf("%q on %.20q: not %v, %v", x.pattern, x.name, x.want, err)
+		}
+	}
+	if _, err := WholePattern("("); err == nil {
+		t.Error("( was accepted")
+	}
+}
+
+// A user's applications come in the order of their directories, and nothing else that is there does.
+func TestApplications(t *testing.T) {
+	r := newRemote(t, map[string]string{
+		"yarn.log-aggregation.file-formats":                   "IFile,TFile,Same",
+		"yarn.log-aggregation.file-controller.IFile.class":    "x.LogAggregationIndexedFileController",
+		"yarn.log-aggregation.file-controller.Same.class":     "x.LogAggregationIndexedFileController",
+		"yarn.log-aggregation.Same.remote-app-log-dir-suffix": "logs-tfile",
+	})
+	for _, name := range []string{"bucket-logs-ifile/0002/application_1_0002/a_1", "bucket-logs-tfile/0002/application_1_0002/a_1", "bucket-logs-tfile/0001/application_1_10001/a_1",
+		"bucket-logs-tfile/0001/application_1_0001/a_1", "logs/application_1_0009/a_1", "bucket-logs-tfile/0001/notes/a_1", "bucket-logs-tfile/0001/application_1_3/a_1",
+		"bucket-logs-tfile/0001/application_1_0004", "bucket-logs-tfile/note"} {
+		r.put("alice/"+name, nil)
+	}
+	apps, err := r.Applications("alice")
+	if got := fmt.Sprint(apps); err != nil || got != "[application_1_0002 application_1_0001 application_1_10001]" {
+		t.Errorf("%s, %v", got, err)
+	}
+	r.put("alice/logs-tfile/application_1_0005/a_1", nil)
+	if apps, err := r.Applications("alice"); err != nil || len(apps) != 4 || apps[1].Sequence != 5 {
+		t.Errorf("with an older directory: %v, %v", apps, err)
+	}
+	var none *NotFound
+	if _, err := r.Applications("bob"); !errors.As(err, &none) || !strings.HasSuffix(none.Places[0], "/bob/bucket-logs-ifile does not exist") {
+		t.Errorf("%v", err)
+	}
+	if err := r.Known("bob"); !errors.As(err, &none) {
+		t.Errorf("%v", err)
+	}
+	if err := r.Known("alice"); err != nil {
+		t.Error(err)
+	}
+	if _, err := r.Applications(".."); err == nil || errors.As(err, &none) {
+		t.Errorf("of a user who is none: %v", err)
 	}
 }
 
