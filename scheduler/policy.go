@@ -23,7 +23,7 @@ type policy interface {
 
 	Place(a *Application) (path string, why yarn.Reason)
 	CheckPriority(a *Application, path string) (int32, yarn.Reason)
-	SetPriority(a AppRef, priority int32) (int32, yarn.Reason)
+	SetPriority(a AppRef, priority int32)
 	Normalize(a AppRef, asks []yarn.Ask) yarn.Reason
 	Ask(a AppRef, asks []yarn.Ask)
 	RestoreAsk(c ContainerRef)

@@ -261,10 +261,8 @@ func (s *Scheduler) CheckPriority(a *Application, path string) (int32, yarn.Reas
 	return s.policy.CheckPriority(a, path)
 }
 
-// SetPriority changes the priority to one that CheckPriority returned, and returns the one that it has now.
-func (s *Scheduler) SetPriority(a AppRef, priority int32) (int32, yarn.Reason) {
-	return s.policy.SetPriority(a, priority)
-}
+// SetPriority gives the application a priority that CheckPriority returned.
+func (s *Scheduler) SetPriority(a AppRef, priority int32) { s.policy.SetPriority(a, priority) }
 
 // Lifetime is how many seconds an application of the queue may last when it
 // asked for so many (0 or less: it did not ask). The answer 0 is no limit.
@@ -282,12 +280,12 @@ func (s *Scheduler) NormalizeAM(path string, asks []yarn.Ask, label string, labe
 	return s.core.NormalizeAM(path, asks, label, labelSet)
 }
 
-// LabelAM has the asks for a master's container name the default label of the application's queue where they name none, and returns others if that changes
-// one. The first attempt must call it before it asks: its queue may have come to be after NormalizeAM.
+// LabelAM has the asks for a master's container name the default label of the application's queue where they name none. If that changes one it returns a
+// changed copy; what was given stays as it is. The first attempt must call it before it asks: its queue may have come to be after NormalizeAM.
 func (s *Scheduler) LabelAM(a AppRef, asks []yarn.Ask) []yarn.Ask { return s.core.LabelAM(a, asks) }
 
 // RefitAM rounds the asks for a master's container again, which an attempt must
-// do after it was entered and before it asks. It returns others if their sizes change.
+// do after it was entered and before it asks. If a size changes it returns a changed copy; what was given stays as it is.
 func (s *Scheduler) RefitAM(asks []yarn.Ask) []yarn.Ask { return s.core.RefitAM(asks) }
 
 // Ask enters asks that were normalized. Counts replace those of before.

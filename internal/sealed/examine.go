@@ -31,7 +31,13 @@ func (o *Options) examine(r io.ReaderAt, mapped []byte, size int64, t testimony)
 		x.found.file("neither of its two meta pages can be read (it has %d bytes)", size)
 		return x
 	}
-	if err := catchFault(func() error { x.read(o, img, x.meta, t, o.Each); return nil }); err != nil {
+	if err := catchFault(func() error {
+		if img.dense(x.meta) {
+			populate(mapped)
+		}
+		x.read(o, img, x.meta, t, o.Each)
+		return nil
+	}); err != nil {
 		x.found.file("%v", err)
 	}
 	x.judge(t)
@@ -41,7 +47,7 @@ func (o *Options) examine(r io.ReaderAt, mapped []byte, size int64, t testimony)
 // read walks from a meta page and counts what there is; each takes every record that is as it was written. Of a mapped file
 // several goroutines call it at once.
 func (x *reading) read(o *Options, img *image, m meta, t testimony, each func(bucket string, key, value []byte)) {
-	count := &tally{o: o, sealed: t.exists || img.sealAt(m.root, o.Own) > 0, each: each, image: img, sums: map[string]sum{}, parted: map[int]*run{}}
+	count := &tally{o: o, sealed: t.exists || img.sealAt(m.root, o.Own) > 0, each: each, image: img, sums: map[string]sum{}, byLength: map[int]*run{}}
 	x.walk = walk{image: img, found: &x.found, visit: func(bucket string, key, value []byte) {
 		if bucket == o.Own {
 			if string(key) == sealKey {

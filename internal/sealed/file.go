@@ -127,7 +127,6 @@ func open(path string, o Options, t testimony) (*File, error) {
 	err := f.openBolt(path, func(file *os.File, size int64) error {
 		mapped := mapFile(file, size)
 		defer unmapFile(mapped)
-		populate(mapped)
 		if x = o.examine(file, mapped, size, t); !x.found.None() {
 			return &DamageError{path, o.Kind, x.found, o.Advice}
 		}

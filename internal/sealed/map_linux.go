@@ -24,7 +24,7 @@ func mapFile(file *os.File, size int64) []byte {
 // populateStep is how many bytes populate asks the kernel for at once.
 const populateStep = 4 << 20
 
-// populate brings all pages of a mapped file into memory, on all processors: that is quicker than a page fault for each few of them.
+// populate brings all pages of a mapped file into memory, on all processors: quicker than one page fault for every few pages.
 func populate(b []byte) {
 	var next atomic.Int64
 	var workers sync.WaitGroup

@@ -120,6 +120,24 @@ func (m *image) newest() (meta, bool) {
 	}
 }
 
+// maxPopulated is the size of the largest file, in bytes, that is brought into memory as a whole before it is walked.
+const maxPopulated = 1 << 30
+
+// dense tells whether the file is small enough for that, and most of it is in use.
+func (m *image) dense(of meta) bool { return m.size <= maxPopulated && m.free(of) < of.pages/4 }
+
+// free returns how many pages the list of free pages says that it has, 0 if it cannot be read. A file never becomes shorter: most of it may be free.
+func (m *image) free(of meta) uint64 {
+	p, err := m.read(of.freelist, of.pages, freelistPage)
+	if err != nil {
+		return 0
+	}
+	if p.count == 0xFFFF && len(p.b) >= pageHeader+8 {
+		return native.Uint64(p.b[pageHeader:])
+	}
+	return uint64(p.count)
+}
+
 // page is a page with its overflow, the pages that continue it.
 type page struct {
 	id       uint64

@@ -17,12 +17,12 @@ type tally struct {
 	each   func(bucket string, key, value []byte) // takes intact records; nil: nobody does
 	image  *image
 
-	items  [][]item     // added and not counted yet, in chunks of chunkSize
-	added  int          // number of items
-	bytes  int          // length of their keys and values
-	done   int          // records counted before them
-	parted map[int]*run // the items for Options.Parts, by the length of the key
-	others []int        // numbers of all other items
+	items    [][]item     // added and not counted yet, in chunks of chunkSize
+	added    int          // number of items
+	bytes    int          // length of their keys and values
+	done     int          // records counted before them
+	byLength map[int]*run // the items for Options.Parts, by the length of the key
+	others   []int        // numbers of all other items
 
 	mu     sync.Mutex
 	sums   map[string]sum // by bucket
@@ -35,9 +35,9 @@ type item struct {
 	Entry
 }
 
-// run has items for Options.Parts whose keys have one length, in the order of the walk.
+// run holds the numbers of the items for Options.Parts whose keys are equally long, in the order of the walk.
 type run struct {
-	numbers     []int // of the items
+	numbers     []int
 	first, last Rank
 	unsorted    bool // some item does not have a higher rank than the one before
 }
@@ -73,10 +73,10 @@ func (t *tally) add(bucket string, key, value []byte) {
 	last := &t.items[len(t.items)-1]
 	*last = append(*last, item{bucket, Entry{key, value}})
 	if p := t.o.Parts; p != nil && bucket == p.Bucket && t.image.mapped != nil {
-		r := t.parted[len(key)]
+		r := t.byLength[len(key)]
 		if r == nil {
 			r = &run{}
-			t.parted[len(key)] = r
+			t.byLength[len(key)] = r
 		}
 		r.add(t.added, p.Rank(key))
 	} else {
@@ -192,9 +192,9 @@ func (t *tally) countMapped(x *reading) error {
 // ranked returns the numbers of the items for Options.Parts by rank, and the greatest rank.
 func (t *tally) ranked() (numbers []int, greatest Rank) {
 	sorted := true
-	// In most files longer keys have higher ranks, and those of one length are in the order of their ranks: nothing is left to sort.
-	for _, length := range slices.Sorted(maps.Keys(t.parted)) {
-		r := t.parted[length]
+	// Usually longer keys have higher ranks, and those of one length are in the order of their ranks: then nothing is left to sort.
+	for _, length := range slices.Sorted(maps.Keys(t.byLength)) {
+		r := t.byLength[length]
 		if r.unsorted || len(numbers) > 0 && greatest.compare(r.first) >= 0 {
 			sorted = false
 		}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
@@ -90,7 +91,7 @@ func TestRanked(t *testing.T) {
 			n, _ := strconv.ParseInt(string(key), 10, 64) // 0 for a key that is no number
 			return Rank{0, n}
 		}}
-		c := &tally{o: &o, parted: map[int]*run{}, image: &image{mapped: []byte{}}}
+		c := &tally{o: &o, byLength: map[int]*run{}, image: &image{mapped: []byte{}}}
 		for _, k := range keys {
 			c.add("a", []byte(k), nil)
 		}
@@ -105,4 +106,44 @@ func TestRanked(t *testing.T) {
 			t.Fatalf("%q: %v and %v, want %v", keys, got, greatest, want)
 		}
 	})
+}
+
+// Of a file that is mostly free, as after a burst, only the pages in use are read.
+func TestDense(t *testing.T) {
+	path, all := many(t)
+	look := func() (dense bool, free uint64, listed int) {
+		file, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		info, err := file.Stat()
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := testOptions()
+		x := o.examine(file, nil, info.Size(), testimony{})
+		return x.image.dense(x.meta), x.image.free(x.meta), len(x.free)
+	}
+	if dense, free, listed := look(); !dense || free != uint64(listed) {
+		t.Errorf("full: dense %t, %d pages are free, %d are listed", dense, free, listed)
+	}
+	f := mustOpen(t, path)
+	for range 2 { // what one transaction frees is free for the next one
+		if err := f.Update(func(tx *Tx) error {
+			for name := range all {
+				bucket, key, _ := strings.Cut(name, "/")
+				if err := tx.Delete(bucket, key); err != nil {
+					return err
+				}
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mustClose(t, f)
+	if dense, free, listed := look(); dense || free == 0 || free != uint64(listed) {
+		t.Errorf("empty: dense %t, %d pages are free, %d are listed", dense, free, listed)
+	}
 }

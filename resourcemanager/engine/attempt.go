@@ -15,7 +15,7 @@ type attempt struct {
 	id  yarn.AttemptID
 	app *application
 
-	// Small fields stand together: many attempts wait in large clusters.
+	// Small fields stand together, so that an attempt takes less memory: many wait in large clusters.
 	state      yarn.AttemptState
 	before     yarn.AttemptState // what reports show during FINAL_SAVING
 	target     yarn.AttemptState // what FINAL_SAVING leads to

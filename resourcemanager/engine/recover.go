@@ -79,8 +79,8 @@ func (e *Engine) recoverApp(r *RecoveredApplication, masters normalizer) {
 	}
 }
 
-// normalizer normalizes the asks for masters of applications that are brought back together. Most of a queue ask for the same. It has the last ones of
-// each queue.
+// normalizer normalizes the asks for masters of applications that are brought back together. Most applications of a queue ask for the same, so it keeps, by
+// queue, the asks that it normalized last, and the result.
 type normalizer map[string]normalized
 
 type normalized struct {
@@ -89,7 +89,7 @@ type normalized struct {
 	asked, result []yarn.Ask
 }
 
-// of returns what the application asks for to run its master. The asks of its submission stay as they are.
+// of returns the normalized asks for the application's master. It does not write to the submission's own, which others share.
 func (n normalizer) of(s *scheduler.Scheduler, a *application) []yarn.Ask {
 	last := n[a.queue]
 	if last.label == a.sub.Label && last.labelSet == a.sub.LabelSet && slices.Equal(last.asked, a.sub.AMAsks) {
@@ -97,7 +97,7 @@ func (n normalizer) of(s *scheduler.Scheduler, a *application) []yarn.Ask {
 	}
 	last = normalized{a.sub.Label, a.sub.LabelSet, a.sub.AMAsks, slices.Clone(a.sub.AMAsks)}
 	_ = s.NormalizeAM(a.queue, last.result, last.label, last.labelSet)
-	if _, why := s.Resolve(a.queue); why.OK() { // else it will be created for this application, and may have other limits for the next one
+	if _, why := s.Resolve(a.queue); why.OK() { // else the queue is made for this application, and may have other limits for the next one
 		n[a.queue] = last
 	}
 	return last.result

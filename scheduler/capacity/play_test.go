@@ -461,7 +461,7 @@ func (p *play) move() {
 func (p *play) priority() {
 	if ref, ok := pickFrom(p, "app", p.apps); ok {
 		to := rapid.Int32Range(0, 7).Draw(p.t, "to")
-		same(p, func(s *Scheduler) int32 { n, _ := s.SetPriority(ref, to); return n })
+		p.both(func(s *Scheduler) { s.SetPriority(ref, to) })
 	}
 }
 

@@ -18,9 +18,9 @@ type App struct {
 	Running  bool                   // has an attempt that has not ended
 	Mastered bool                   // the master's container was found, or none is needed
 	Gone     bool                   // removed; the slot waits for its last container
-	Attempt  int32                  // number of the running attempt
+	Attempt  int32                  // number of the latest attempt; 0 before the first
 	Avoid    map[cluster.Place]bool // hosts and racks, for all but masters
-	Newest   int64                  // number of the running attempt's latest container
+	Newest   int64                  // the highest number of a container that this attempt has used
 	Live     cluster.Owned          // what the running attempt has
 	Shares   []AppShare             // by partition
 	inline   [1]AppShare            // of Shares, while there is only the default partition: a third of a decision in a large cluster
@@ -35,12 +35,12 @@ type App struct {
 	updates *updates // nil: it has asked for none
 }
 
-// AttemptID is that of the running attempt.
+// AttemptID is the id of the latest attempt.
 func (a *App) AttemptID() yarn.AttemptID {
 	return yarn.AttemptID{Application: a.ID, Attempt: a.Attempt}
 }
 
-// nextID is the id of the running attempt's next container.
+// nextID is the id of that attempt's next container.
 func (a *App) nextID() yarn.ContainerID {
 	a.Newest++
 	return yarn.ContainerID{Attempt: a.AttemptID(), Number: a.Newest}

@@ -53,7 +53,7 @@ func (s *Core) LabelAM(ref AppRef, asks []yarn.Ask) []yarn.Ask {
 	})
 }
 
-// changed returns the asks as change leaves them: others if it changes one.
+// changed returns the asks as change leaves them: a copy if it alters one.
 func changed(asks []yarn.Ask, change func(ask *yarn.Ask)) []yarn.Ask {
 	own := false
 	for i := range asks {

@@ -213,17 +213,15 @@ func (s *Core) MoveDemand(a *App, from, to *queue.Queue) {
 
 // SetPriority changes the priority; see the facade.
 //
-// compat: going back to the priority of the submission is answered like any
-// other change, but the place in the order stays.
-func (s *Core) SetPriority(ref AppRef, priority int32) (int32, yarn.Reason) {
+// compat: with the priority of the submission the place in the order stays.
+func (s *Core) SetPriority(ref AppRef, priority int32) {
 	a := s.App(ref)
 	if priority == a.Asked {
-		return priority, yarn.Reason{}
+		return
 	}
 	s.policy.Prioritize(a, priority)
 	a.Priority = priority
 	s.Report(Change{What: Members, Queue: a.Leaf, App: a})
-	return priority, yarn.Reason{}
 }
 
 // CheckPriority is the priority that a submission gets; see the facade.

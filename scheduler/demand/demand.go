@@ -105,7 +105,7 @@ type Demand struct {
 	open        bool            // between Open and Close
 	tooManyIdle bool            // there may be too many idle keys
 	taken       bool            // inline.first is in use, or was
-	everAsked   [1]bool         // of asked, as long as it is short
+	everAsked   [1]bool         // the memory of asked while there is one partition
 
 	// Where the first key and the lists lie as long as there is but one key and
 	// one partition: a decision then finds them next to each other.

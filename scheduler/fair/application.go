@@ -206,10 +206,8 @@ func (s *Scheduler) CheckPriority(*demand.Application, string) (int32, yarn.Reas
 	return 0, yarn.Reason{}
 }
 
-// SetPriority refuses: applications have no priorities here.
-func (s *Scheduler) SetPriority(ref cluster.AppRef, _ int32) (int32, yarn.Reason) {
-	return 0, yarn.Reason{Code: fit.PrioritiesUnsupported, Subject: s.App(ref).ID.String()}
-}
+// SetPriority does nothing: applications have no priorities here.
+func (s *Scheduler) SetPriority(cluster.AppRef, int32) {}
 
 // MoveTarget is the leaf to move to. If the application runs, limits there must allow it; see mayMove.
 func (s *Scheduler) MoveTarget(of *core.App, target string, _ bool) (*queue.Queue, yarn.Reason) {

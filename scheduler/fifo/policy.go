@@ -40,8 +40,8 @@ func (s *Scheduler) CheckPriority(*demand.Application, string) (int32, yarn.Reas
 	return 0, yarn.Reason{}
 }
 
-// SetPriority changes nothing and says so: the priority is 0.
-func (s *Scheduler) SetPriority(cluster.AppRef, int32) (int32, yarn.Reason) { return 0, yarn.Reason{} }
+// SetPriority does nothing: the priority is 0.
+func (s *Scheduler) SetPriority(cluster.AppRef, int32) {}
 
 // Update says which changes are wrong, and carries none out.
 //

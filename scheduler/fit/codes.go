@@ -31,16 +31,15 @@ const (
 	MovesUnsupported  yarn.Code = "moves-unsupported" // by the scheduler
 	AccessChanges     yarn.Code = "labels-not-accessible-in-target"
 
-	PrioritiesUnsupported yarn.Code = "priorities-unsupported" // by the scheduler
-	BadQueueName          yarn.Code = "invalid-queue-name"
-	PolicyNotAllowed      yarn.Code = "policy-not-allowed-below-parent" // Detail
-	NoRulePlaces          yarn.Code = "no-placement-rule-finds-a-queue"
-	NoGroups              yarn.Code = "user-has-no-groups"
-	NothingOfType         yarn.Code = "queue-may-have-none-of-a-resource" // Detail
-	TooMuchPromised       yarn.Code = "more-promised-than-the-plan-has"   // Detail
-	ReservationOver       yarn.Code = "reservation-not-active"            // Detail, its name
-	OtherPlan             yarn.Code = "reservation-of-another-queue"      // Detail, its name
-	NotAPlan              yarn.Code = "queue-takes-no-reservations"
+	BadQueueName     yarn.Code = "invalid-queue-name"
+	PolicyNotAllowed yarn.Code = "policy-not-allowed-below-parent" // Detail
+	NoRulePlaces     yarn.Code = "no-placement-rule-finds-a-queue"
+	NoGroups         yarn.Code = "user-has-no-groups"
+	NothingOfType    yarn.Code = "queue-may-have-none-of-a-resource" // Detail
+	TooMuchPromised  yarn.Code = "more-promised-than-the-plan-has"   // Detail
+	ReservationOver  yarn.Code = "reservation-not-active"            // Detail, its name
+	OtherPlan        yarn.Code = "reservation-of-another-queue"      // Detail, its name
+	NotAPlan         yarn.Code = "queue-takes-no-reservations"
 )
 
 // Reasons why something waits.

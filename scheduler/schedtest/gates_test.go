@@ -149,8 +149,8 @@ func (s *site) follow(a *runApp, r *scheduler.Remedy) string {
 			said = string(x.Do) + " " + name
 			if x.Do == core.EndApp {
 				s.play("end " + name)
-			} else if _, why := s.s.SetPriority(a.ref, int32(x.Count)); !why.OK() {
-				s.Fatal(why)
+			} else {
+				s.s.SetPriority(a.ref, int32(x.Count))
 			}
 		}
 	case core.LabelNode:

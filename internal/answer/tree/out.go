@@ -10,15 +10,20 @@ import (
 
 const (
 	chunk     = 64 << 10  // about how many bytes of a document are sent at once
-	longChunk = 256 << 10 // of a long document, from longAfter on: the larger the chunks, the less often sender and client wait for each other
-	longAfter = 1 << 20   // bytes
+	longChunk = 256 << 10 // so many once longAfter bytes have been sent: the larger the chunks, the less often the two ends wait for each other
+	longAfter = 1 << 20
+	maxLong   = 16 // documents that have long chunks at the same time: a client that reads slowly keeps the memory of two
 )
+
+// long has a place for each document with long chunks.
+var long = make(chan struct{}, maxLong)
 
 // out buffers the text of a document and sends it in chunks.
 type out struct {
 	w    io.Writer // nil: nothing is sent, all stays in buf
 	buf  []byte
-	sent int // bytes handed to sender
+	sent int  // bytes handed to sender
+	long bool // its chunks are long
 	// open is how many objects are being written. While there is one nothing is sent, because Since may be called for its text.
 	open   int
 	sender *sender // nil until the first chunk is sent
@@ -56,18 +61,19 @@ func (o *out) rune(r rune)   { o.buf = utf8.AppendRune(o.buf, r) }
 // be sent: the client may have left. Between two chunks it lets other goroutines run, so that
 // long lists do not hold up other calls.
 func (o *out) next() bool {
-	if o.w != nil && len(o.buf) >= o.chunk() && o.open == 0 {
+	if o.w != nil && len(o.buf) >= o.enough() && o.open == 0 {
 		o.send()
 		runtime.Gosched()
 	}
 	return o.sender == nil || !o.sender.failed.Load()
 }
 
-func (o *out) chunk() int {
-	if o.sent < longAfter {
-		return chunk
+// enough is about how many bytes are sent at once.
+func (o *out) enough() int {
+	if o.long {
+		return longChunk
 	}
-	return longChunk
+	return chunk
 }
 
 // send hands buf to the sender and goes on with an empty one.
@@ -77,10 +83,16 @@ func (o *out) send() {
 		o.sender.empty <- make([]byte, 0, chunk+chunk/4)
 		go o.sender.run()
 	}
-	o.sent += len(o.buf)
+	if o.sent += len(o.buf); !o.long && o.sent >= longAfter {
+		select {
+		case long <- struct{}{}:
+			o.long = true
+		default:
+		}
+	}
 	o.sender.full <- o.buf
 	o.buf = <-o.sender.empty
-	if c := o.chunk(); cap(o.buf) < c {
+	if c := o.enough(); cap(o.buf) < c {
 		o.buf = make([]byte, 0, c+c/4)
 	}
 }
@@ -95,6 +107,9 @@ func (o *out) finish(held *[]byte) error {
 		err = s.err
 	} else {
 		_, err = o.w.Write(o.buf)
+	}
+	if o.long {
+		<-long
 	}
 	if cap(o.buf) <= maxBuffer {
 		*held = o.buf[:0]

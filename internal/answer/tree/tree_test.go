@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -148,6 +149,59 @@ func TestChunks(t *testing.T) {
 	}
 	if first, last := c.sizes[0], c.sizes[len(c.sizes)-2]; first < 64<<10 || first > 80<<10 || last < 256<<10 || last > 320<<10 {
 		t.Errorf("the first chunk has %d bytes, the last but one %d", first, last)
+	}
+}
+
+// held is a client that reads no more once a chunk is long.
+type held struct {
+	waits   chan<- struct{}
+	goesOn  <-chan struct{}
+	waiting bool
+}
+
+func (h *held) Write(b []byte) (int, error) {
+	if len(b) >= 200<<10 && !h.waiting {
+		h.waiting = true
+		h.waits <- struct{}{}
+		<-h.goesOn
+	}
+	return len(b), nil
+}
+
+// TestFewHaveLongChunks: clients that read slowly do not hold much memory, however many they are.
+func TestFewHaveLongChunks(t *testing.T) {
+	doc := func() tree.Document {
+		return tree.Document{Root: "r", Body: tree.New().Add("n", tree.Stream(func(yield func(tree.Value) bool) {
+			for range 3000 {
+				if !yield(strings.Repeat("x", 1000)) {
+					return
+				}
+			}
+		}))}
+	}
+	waits, goesOn, done := make(chan struct{}), make(chan struct{}), make(chan error)
+	for range 16 {
+		go func() { done <- tree.WriteJSON(&held{waits: waits, goesOn: goesOn}, doc()) }()
+		<-waits
+	}
+	longest := func() int {
+		var c chunks
+		if err := tree.WriteJSON(&c, doc()); err != nil {
+			t.Fatal(err)
+		}
+		return slices.Max(c.sizes)
+	}
+	if n := longest(); n > 80<<10 {
+		t.Errorf("one more document has chunks of %d bytes", n)
+	}
+	close(goesOn)
+	for range 16 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	if n := longest(); n < 256<<10 {
+		t.Errorf("when they are done a document has chunks of %d bytes", n)
 	}
 }
 

@@ -158,7 +158,7 @@ type Submitter struct {
 }
 
 // Stored makes a submission of a submission context that was read from the store.
-// Several submissions may share the memory of their AMAsks.
+// Several submissions share the memory of their AMAsks, so nobody may write to them.
 func Stored(cfg Config, who Submitter, raw []byte) (engine.Submission, error) {
 	m := scanned.Get().(*scannedSubmission)
 	defer scanned.Put(m)
@@ -170,10 +170,10 @@ func Stored(cfg Config, who Submitter, raw []byte) (engine.Submission, error) {
 	return sub, err
 }
 
-// scannedSubmission is a context that was read, whose memory is used again.
+// scannedSubmission is a context that was read. Its memory is used again, but for last.
 type scannedSubmission struct {
 	scan.Submission
-	last []yarn.Ask // of askFor
+	last []yarn.Ask // what askFor returned last; submissions keep it
 }
 
 var scanned = sync.Pool{New: func() any { return new(scannedSubmission) }}
@@ -258,7 +258,8 @@ func (s *client) tags(tags [][]byte) ([]string, error) {
 }
 
 // masterAsks are the rows that ask for the master's container: first the one for any
-// host, which decides size and label, then others for locality, if there are any.
+// host, which decides size and label, then others for locality, if there are any. Where
+// the context has no rows, anywhere makes the one for any host.
 func masterAsks(m *scan.Submission, anywhere func(size yarn.Resource) []yarn.Ask) ([]yarn.Ask, error) {
 	if m.Unmanaged {
 		return nil, nil
