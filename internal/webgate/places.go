@@ -239,9 +239,9 @@ func (g *guest) Close() error {
 // Write writes while patience lasts: waiting for the peer uses it up, each byte
 // that the peer takes gives some of it back.
 func (g *guest) Write(b []byte) (n int, err error) {
-	g.waits(true)
 	defer g.works()
 	for len(b) > 0 {
+		g.waits(true) // anew: its peer has taken the piece before
 		begun := time.Now()
 		if err := g.Conn.SetWriteDeadline(begun.Add(g.patience)); err != nil {
 			return n, err
