@@ -257,3 +257,35 @@ func TestWhoLosesAPlace(t *testing.T) {
 		t.Error("somebody who has just come lost his place")
 	}
 }
+
+// taking is a connection whose peer takes what is written, after a while. It keeps since when its guest waited each time.
+type taking struct {
+	net.Conn
+	of    *guest
+	since []time.Time
+}
+
+func (t *taking) SetWriteDeadline(time.Time) error { return nil }
+
+func (t *taking) Write(b []byte) (int, error) {
+	since, _ := t.of.waiting()
+	t.since = append(t.since, since)
+	time.Sleep(2 * time.Millisecond)
+	return len(b), nil
+}
+
+// TestEachPieceIsWaitedForAnew: a peer that takes a long answer piece by piece has not let the server wait since the first one.
+func TestEachPieceIsWaitedForAnew(t *testing.T) {
+	c := &taking{}
+	g := &guest{Conn: c, places: newPlaces(nowhere{}, patient, slog.New(slog.DiscardHandler)), patience: time.Hour}
+	c.of = g
+	if n, err := g.Write(make([]byte, 3*piece)); n != 3*piece || err != nil {
+		t.Fatal(n, err)
+	}
+	if len(c.since) != 3 || !c.since[1].After(c.since[0]) || !c.since[2].After(c.since[1]) {
+		t.Errorf("it waited since %v", c.since)
+	}
+	if _, waits := g.waiting(); waits {
+		t.Error("it still waits")
+	}
+}
