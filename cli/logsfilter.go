@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/heddle-project/heddle/internal/aggregated"
+	"github.com/heddle-project/heddle/internal/javaregexp"
 )
 
 // logsFilter chooses log files by name.
@@ -23,7 +24,7 @@ func newLogsFilter(names, patterns []string) (logsFilter, error) {
 		return logsFilter{words: []string{"ALL"}, all: true}, nil
 	}
 	for _, text := range patterns {
-		p, err := aggregated.ParsePattern(text)
+		p, err := javaregexp.Parse(text)
 		if err != nil {
 			return f, fmt.Errorf("-log_files_pattern: %w", err)
 		}

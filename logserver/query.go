@@ -15,6 +15,7 @@ import (
 	"github.com/heddle-project/heddle/internal/answer"
 	"github.com/heddle-project/heddle/internal/answer/tree"
 	"github.com/heddle-project/heddle/internal/filesystem"
+	"github.com/heddle-project/heddle/internal/javaregexp"
 	"github.com/heddle-project/heddle/internal/visible"
 	"github.com/heddle-project/heddle/yarn"
 )
@@ -110,7 +111,7 @@ func readQuery(values url.Values) (q query, err error) {
 		if p == nil {
 			return nil, nil
 		}
-		match, err := aggregated.WholePattern(*p)
+		match, err := javaregexp.ParseWhole(*p)
 		if err != nil {
 			return nil, answer.IllegalArgument("%s: %v", name, err)
 		}

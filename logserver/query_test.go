@@ -14,6 +14,7 @@ import (
 	"github.com/heddle-project/heddle/internal/aggregated"
 	"github.com/heddle-project/heddle/internal/answer"
 	"github.com/heddle-project/heddle/internal/filesystem"
+	"github.com/heddle-project/heddle/internal/javaregexp"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -162,7 +163,7 @@ func TestExtendedQuery(t *testing.T) {
 		{"file_size=x&filename=(", "filename: the pattern", argument},
 		{"nm.id=*", "nm.id: the pattern", argument},
 		{"filename=(%3F%3Da)", "no look-around", argument},
-		{"filename=" + strings.Repeat("a", aggregated.MaxPattern+1), "a pattern of 4097 bytes; at most 4096 are allowed", argument},
+		{"filename=" + strings.Repeat("a", javaregexp.MaxLength+1), "a pattern of 4097 bytes; at most 4096 are allowed", argument},
 		{"filename=" + strings.Repeat("(a{100}){10}", 11), "more than 10000 steps", argument},
 		{strings.Repeat("file_size=1&", maxComparisons+1), "33 values of one parameter; at most 32 are allowed", argument},
 	} {

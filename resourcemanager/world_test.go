@@ -131,11 +131,8 @@ func newWorldIn(t testing.TB, zk *zookeepertest.Server, queues string, changes .
 
 // rerun plays again what every daemon of the test has done, which comes to the same state.
 func (w *world) rerun() {
-	if w.d != nil && w.d.latest == 0 {
-		return // it never was active
-	}
 	files, err := filepath.Glob(filepath.Join(w.records, "*.blackbox"))
-	if err != nil || len(files) == 0 {
+	if err != nil || len(files) == 0 && w.wasActive() {
 		w.t.Errorf("no recordings: %v", err)
 	}
 	for _, file := range files {
@@ -144,6 +141,15 @@ func (w *world) rerun() {
 			w.t.Errorf("%s is played again with %d\n%s", file, code, out.String())
 		}
 	}
+}
+
+// wasActive tells whether a daemon of the test has been the active one. A term that ends while it begins does not count: it may end
+// before its commands are recorded.
+func (w *world) wasActive() bool {
+	if w.d != nil && w.d.settings.HA.Enabled {
+		return strings.Contains(w.log.String(), "this ResourceManager is active")
+	}
+	return w.d == nil || w.d.latest != 0
 }
 
 func (w *world) start() (*Daemon, error) {

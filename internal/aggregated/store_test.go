@@ -252,49 +252,6 @@ func TestTextsAroundLogs(t *testing.T) {
 	}
 }
 
-func TestPatterns(t *testing.T) {
-	for pattern, name := range map[string]string{
-		"std": "my-stdout", "^sys.*$": "syslog", `\Q[a]\E`: "[a]", `[]a]x`: "]x", `[^]]y`: "ay", `\[[a-c&]+`: "[b&", "(?i)ERR": "stderr", `[a\]&&]z`: "",
-		`x{2,}y{1}\p{L}\x{61}`: "xxyza", `[{]\{`: "{{", "(?<n>a)": "a",
-	} {
-		p, err := ParsePattern(pattern)
-		if name == "" {
-			if err == nil {
-				t.Errorf("%q was accepted", pattern)
-			}
-			continue
-		}
-		if err != nil || !p.MatchString(name) {
-			t.Errorf("%q: %v", pattern, err)
-		}
-	}
-	for _, pattern := range []string{"(?=a)", `(a)\1`, "a++", "[a-z&&[^b]]", "[a[b]]", "[", "(", "a{2000}", `a\v`, `\012`, `\12`, "a{", "{,3}", "a{1,b}", "(?U)a", "(?i-U:a)", "(?P<n>a)", `\p{^L}`,
-		"((a{100}){100}){2}", strings.Repeat(`\pL{9}`, 100), `\`, strings.Repeat("a", MaxPattern+1)} {
-		if _, err := ParsePattern(pattern); err == nil || !strings.Contains(err.Error(), "pattern") {
-			t.Errorf("%.20q: %v", pattern, err)
-		}
-	}
-}
-
-func TestWholePatterns(t *testing.T) {
-	for _, x := range []struct {
-		pattern, name string
-		want          bool
-	}{
-		{"std", "stdout", false}, {"out", "stdout", false}, {"std.*", "stdout", true}, {"s|stdout", "stdout", true}, {"a|ab", "xab", false}, {"(?:a|ab)c?", "abc", true},
-		{"a*?", "aaa", true}, {"", "", true}, {"", "a", false}, {`\Qa`, "a", true}, {"^a$", "a", true}, {".*", strings.Repeat("a", maxName), true},
-		{".*", strings.Repeat("a", maxName+1), false}, {"ü.", "üß", true},
-	} {
-		match, err := WholePattern(x.pattern)
-		if err != nil || match(x.name) != x.want {
-			t.Errorf("%q on %.20q: not %v, %v", x.pattern, x.name, x.want, err)
-		}
-	}
-	if _, err := WholePattern("("); err == nil {
-		t.Error("( was accepted")
-	}
-}
-
 // A user's applications come in the order of their directories, and nothing else that is there does.
 func TestApplications(t *testing.T) {
 	r := newRemote(t, map[string]string{

@@ -61,16 +61,3 @@ func FuzzZip(f *testing.F) {
 	f.Add(announcing(zipOf(t, entry{name: "a", content: "x"})))
 	fuzzUnpack(f, "z.zip")
 }
-
-func FuzzPattern(f *testing.F) {
-	f.Add("(?:classes/|lib/).*", "lib/x")
-	f.Add(`[a-z&&[^b]]\Qa`, "x")
-	f.Fuzz(func(t *testing.T, pattern, name string) {
-		if len(pattern) > 1000 {
-			return
-		}
-		if re, err := compile(pattern); err == nil && re != nil {
-			re.MatchString(name)
-		}
-	})
-}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/heddle-project/heddle/internal/filesystem"
+	"github.com/heddle-project/heddle/internal/javaregexp"
 	"github.com/heddle-project/heddle/wire/pb"
 )
 
@@ -63,11 +64,7 @@ type Request struct {
 	Pattern    string // Java regular expression for whole names of entries; "" matches all
 }
 
-// Bounds of a request.
-const (
-	MaxPattern = 4 << 10 // bytes
-	maxName    = 255     // bytes of a file's name, as Linux has it
-)
+const maxName = 255 // bytes of a file's name, as Linux has it
 
 // FromWire reads a LocalResourceProto. An error names what is wrong with it.
 func FromWire(m *pb.LocalResource) (Request, error) {
@@ -104,8 +101,8 @@ func (r Request) check() error {
 		return fmt.Errorf("%s: %s is not a type of resources", r.URL, r.Type)
 	case r.Visibility < Public || r.Visibility > Application:
 		return fmt.Errorf("%s: %s is not a visibility of resources", r.URL, r.Visibility)
-	case len(r.Pattern) > MaxPattern:
-		return fmt.Errorf("%s: a pattern of more than %d bytes", r.URL, MaxPattern)
+	case len(r.Pattern) > javaregexp.MaxLength:
+		return fmt.Errorf("%s: a pattern of more than %d bytes", r.URL, javaregexp.MaxLength)
 	}
 	return nil
 }

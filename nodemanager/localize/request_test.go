@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/heddle-project/heddle/internal/filesystem"
+	"github.com/heddle-project/heddle/internal/javaregexp"
 	"github.com/heddle-project/heddle/wire/pb"
 )
 
@@ -49,7 +50,7 @@ func TestFromWire(t *testing.T) {
 		"a file name of more":        wired("file", "", "", -1, "/"+strings.Repeat("n", 256)),
 		"not a type of resources":    change(func(m *pb.LocalResource) { m.Type = pb.LocalResourceType(9).Enum() }),
 		"visibility 9 is not":        change(func(m *pb.LocalResource) { m.Visibility = pb.LocalResourceVisibility(9).Enum() }),
-		"a pattern of more than":     change(func(m *pb.LocalResource) { m.Pattern = proto.String(strings.Repeat("p", MaxPattern+1)) }),
+		"a pattern of more than":     change(func(m *pb.LocalResource) { m.Pattern = proto.String(strings.Repeat("p", javaregexp.MaxLength+1)) }),
 		"the resource's URL: \"\": ": {},
 	} {
 		if r, err := FromWire(m); err == nil || !strings.Contains(err.Error(), why) {

@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/heddle-project/heddle/internal/javaregexp"
 )
 
 // format is how a resource is packed.
@@ -93,9 +95,12 @@ func (j *job) unpackZip(at *os.Root, content *tree, in io.Reader) error {
 
 // unpackMatching keeps the jar in the directory, beside the entries that match.
 func (j *job) unpackMatching(content *tree, in io.Reader, name string) error {
-	match, err := compile(j.req.Pattern)
-	if err != nil {
-		return err
+	match := func(string) bool { return true }
+	if j.req.Pattern != "" {
+		var err error
+		if match, err = javaregexp.ParseWhole(j.req.Pattern); err != nil {
+			return err
+		}
 	}
 	zip, size, err := j.download(content.root, name, in)
 	if err != nil {
@@ -105,7 +110,7 @@ func (j *job) unpackMatching(content *tree, in io.Reader, name string) error {
 	j.written += size
 	clash := false
 	err = content.unzip(zip, size, func(entry string) bool {
-		if match != nil && !match.MatchString(entry) {
+		if !match(entry) {
 			return false
 		}
 		clean, err := content.clean(entry)

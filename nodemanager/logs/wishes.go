@@ -7,7 +7,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/heddle-project/heddle/internal/aggregated"
+	"github.com/heddle-project/heddle/internal/javaregexp"
 	"github.com/heddle-project/heddle/nodemanager/view"
 	"github.com/heddle-project/heddle/wire/pb"
 )
@@ -60,7 +60,7 @@ func readWishes(context []byte, class, parameters string) (w *wishes, odd, err e
 		if x.pattern == nil || *x.pattern == "" {
 			continue
 		}
-		if *x.to, err = aggregated.ParsePattern(*x.pattern); err != nil {
+		if *x.to, err = javaregexp.Parse(*x.pattern); err != nil {
 			return nil, nil, fmt.Errorf("its LogAggregationContext, %s pattern: %w", x.what, err)
 		}
 	}

@@ -1,4 +1,7 @@
-package aggregated
+// Package javaregexp reads regular expressions that are written for java.util.regex, which is what applications send and users type.
+// Go's expressions take linear time and lack some of Java's. What is lacking, and what would mean something else here than in Java, is
+// refused and not guessed.
+package javaregexp
 
 import (
 	"errors"
@@ -8,8 +11,8 @@ import (
 	"strings"
 )
 
-// MaxPattern bounds a pattern for the names of log files, in bytes.
-const MaxPattern = 4 << 10
+// MaxLength bounds a pattern, in bytes.
+const MaxLength = 4 << 10
 
 var errJavaOnly = errors.New("patterns here have no look-around, back references, possessive repetitions, nested or intersected classes, and nothing that Java and Go read differently")
 
@@ -17,12 +20,10 @@ var errJavaOnly = errors.New("patterns here have no look-around, back references
 // some milliseconds.
 const maxSteps = 10_000
 
-// ParsePattern reads a regular expression written for java.util.regex, which is
-// what applications send and users type. It is found anywhere in a name. What
-// would mean something else here than in Java is refused, not guessed.
-func ParsePattern(java string) (*regexp.Regexp, error) {
-	if len(java) > MaxPattern {
-		return nil, fmt.Errorf("a pattern of %d bytes; at most %d are allowed", len(java), MaxPattern)
+// Parse reads a pattern that may match anywhere in a name, as with Java's Matcher.find.
+func Parse(java string) (*regexp.Regexp, error) {
+	if len(java) > MaxLength {
+		return nil, fmt.Errorf("a pattern of %d bytes; at most %d are allowed", len(java), MaxLength)
 	}
 	if differs(java) {
 		return nil, fmt.Errorf("the pattern %q: %w", java, errJavaOnly)
@@ -41,12 +42,12 @@ func ParsePattern(java string) (*regexp.Regexp, error) {
 	return regexp.Compile(java)
 }
 
-// maxName is the longest name, in bytes, that a WholePattern matches. No file system has longer ones.
+// maxName is the longest name, in bytes, that a pattern of ParseWhole matches. No file system has longer ones.
 const maxName = 4 << 10
 
-// WholePattern is ParsePattern for a pattern that has to match a name from its beginning to its end.
-func WholePattern(java string) (func(name string) bool, error) {
-	p, err := ParsePattern(java)
+// ParseWhole reads a pattern that has to match a name from its beginning to its end, as with Java's Matcher.matches.
+func ParseWhole(java string) (func(name string) bool, error) {
+	p, err := Parse(java)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +87,9 @@ func repetition(s string) bool {
 }
 
 // differs finds what both languages have, for different things: a class in a class, an intersection, \v, escaped digits and the
-// flag U; and what Go takes where Java has an error: a brace without a repetition, and groups and negations of its own.
+// flag U; and what Go takes where Java has an error: a brace without a repetition, names of scripts, repeated flags, and groups and
+// negations of its own. Four differences are left, all in names that files hardly have: $ is not before a newline that ends a name, \s is
+// no vertical tab, (?i) knows more than ASCII, and \b knows ASCII alone, as Java's does since Java 19.
 func differs(p string) bool {
 	in, quoted := false, false
 	for i := 0; i < len(p); i++ {
@@ -99,13 +102,18 @@ func differs(p string) bool {
 		case p[i] == '\\':
 			i++
 			escaped := p[i:]
-			if strings.HasPrefix(escaped, "v") || strings.HasPrefix(escaped, "p{^") || strings.HasPrefix(escaped, "P{^") || digits(escaped) > 0 {
+			if strings.HasPrefix(escaped, "v") || digits(escaped) > 0 {
 				return true
 			}
-			if strings.HasPrefix(escaped, "p{") || strings.HasPrefix(escaped, "P{") || strings.HasPrefix(escaped, "x{") {
-				i += max(strings.IndexByte(escaped, '}'), 0)
+			kind, name := escaped[:min(1, len(escaped))], escaped[min(1, len(escaped)):min(2, len(escaped))]
+			if name == "{" && strings.Contains("pPx", kind) {
+				name, _, _ = strings.Cut(escaped[2:], "}")
+				i += 2 + len(name)
 			}
-		case !in && strings.HasPrefix(rest, "(?") && strings.ContainsAny(rest[2:len(rest)-len(strings.TrimLeft(rest[2:], "imsUP-"))], "UP"):
+			if (kind == "p" || kind == "P") && !category(name) {
+				return true
+			}
+		case !in && strings.HasPrefix(rest, "(?") && flags(rest[2:]):
 			return true
 		case !in && p[i] == '{' && !repetition(rest):
 			return true
@@ -119,4 +127,15 @@ func differs(p string) bool {
 		}
 	}
 	return false
+}
+
+// category tells whether a name in \p{…} or after \p can be a category of Unicode, which both languages name alike.
+func category(name string) bool {
+	return len(name) > 0 && len(name) <= 2 && 'A' <= name[0] && name[0] <= 'Z'
+}
+
+// flags tells whether what follows (? are flags that Java does not have, or are followed by a repetition.
+func flags(s string) bool {
+	after := strings.TrimLeft(s, "imsUP-")
+	return strings.ContainsAny(s[:len(s)-len(after)], "UP") || len(after) > 1 && after[0] == ')' && strings.ContainsAny(after[1:2], "?*+{")
 }
