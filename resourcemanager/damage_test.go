@@ -1,13 +1,16 @@
 package resourcemanager
 
 import (
+	"context"
 	"errors"
 	"io"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/heddle-project/heddle/resourcemanager/loop"
+	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/resourcemanager/store"
 	"github.com/heddle-project/heddle/resourcemanager/store/bolt"
 	"github.com/heddle-project/heddle/wire/ipc"
@@ -25,11 +28,10 @@ func advised(t *testing.T, err error) {
 
 // spoil overwrites the numbers of all pages of a bbolt file but its meta pages and its list of free ones, without which bbolt would keep its
 // locks after it has met the damage.
-func spoil(t *testing.T, path string) {
-	t.Helper()
+func spoil(path string) error {
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	defer file.Close()
 	const freelist = 0x10 // the flag of a page's kind, behind its number of 8 bytes
@@ -37,29 +39,53 @@ func spoil(t *testing.T, path string) {
 	var head [10]byte
 	for at := 2 * size; ; at += size {
 		if _, err := file.ReadAt(head[:], at); err == io.EOF {
-			return
+			return nil
 		} else if err != nil {
-			t.Fatal(err)
+			return err
 		}
 		if head[8] == freelist {
 			continue
 		}
 		if _, err := file.WriteAt([]byte{255, 255, 255, 255, 255, 255, 255, 255}, at); err != nil {
-			t.Fatal(err)
+			return err
 		}
 	}
+}
+
+// beforeCommit is a store that calls do before its next commit, when nothing else writes the file.
+type beforeCommit struct {
+	bolt.Store
+	do *atomic.Pointer[func()]
+}
+
+func (b beforeCommit) Commit(ctx context.Context, ops []state.Op) error {
+	if do := b.do.Swap(nil); do != nil {
+		(*do)()
+	}
+	return b.Store.Commit(ctx, ops)
 }
 
 // A file that is damaged while it is in use ends the daemon at once, as it would stop the start.
 func TestDamagedInTerm(t *testing.T) {
 	w, faults := faulty(t, "")
+	var next atomic.Pointer[func()]
+	open := w.d.openBolt
+	w.d.openBolt = func(path string, o bolt.Options) (bolt.Store, error) {
+		s, err := open(path, o)
+		return beforeCommit{s, &next}, err
+	}
 	if err := w.d.start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	alice := w.as("alice")
 	alice.submit(unmanaged)
 	id := alice.newID()
-	spoil(t, w.site["yarn.resourcemanager.heddle.state-store.path"])
+	damage := func() {
+		if err := spoil(w.site["yarn.resourcemanager.heddle.state-store.path"]); err != nil {
+			t.Error(err)
+		}
+	}
+	next.Store(&damage)
 	submitted := make(chan error, 1)
 	go func() {
 		_, err := alice.raw("submitApplication", submission(id))
