@@ -119,6 +119,7 @@ func (g *gate) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !g.foreign(r.URL.Path) {
+		r = withoutSemicolons(r)
 		g.CORS.answer(w.Header(), r)
 	}
 	if r.Header.Get(Relayed) != "" {
@@ -136,6 +137,17 @@ func (g *gate) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	g.next.ServeHTTP(w, r.WithContext(WithCaller(r.Context(), caller)))
+}
+
+// withoutSemicolons escapes the semicolons of a query. Java's servers read them as part of a value; url.ParseQuery refuses them.
+func withoutSemicolons(r *http.Request) *http.Request {
+	if !strings.Contains(r.URL.RawQuery, ";") {
+		return r
+	}
+	escaped, at := *r, *r.URL
+	at.RawQuery = strings.ReplaceAll(at.RawQuery, ";", "%3B")
+	escaped.URL = &at
+	return &escaped
 }
 
 // allowed reports whether the configuration allows a method.
