@@ -73,7 +73,7 @@ func (s *Scheduler) userInfo(q *Queue) []queue.UserUsage {
 	var out []queue.UserUsage
 	for _, u := range leafOf(q).All {
 		v := queue.UserUsage{Name: u.Name, Used: u.Shares[0].Used, AMUsed: u.Shares[0].AMUsed, AMLimit: u.Shares[0].AMLimit,
-			Limit: leafOf(q).LimitNow(q, 0, respect, u.Weight), ActiveApps: u.Active, PendingApps: u.Pending, Weight: u.Weight}
+			Limit: leafOf(q).LimitNow(q, 0, respect, u.Weight), ActiveApps: u.Active, PendingApps: u.Pending, Active: u.IsActive, Weight: u.Weight}
 		for p := 1; p < len(u.Shares); p++ {
 			if sh := &u.Shares[p]; sh.Known {
 				if v.Partitions == nil {

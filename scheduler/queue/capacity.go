@@ -61,6 +61,7 @@ type UserUsage struct {
 	Name                         string
 	Used, AMUsed, AMLimit, Limit yarn.Resource
 	ActiveApps, PendingApps      int32
+	Active                       bool // an application of the user has outstanding asks
 	Weight                       float32
 	Partitions                   map[string]UserShare // the other partitions
 }

@@ -3,6 +3,7 @@ package rest
 import (
 	"errors"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,11 +36,12 @@ func (s *server) stamp(o *tree.Object) *tree.Object {
 }
 
 // grouping reads groupBy.
-func grouping(text string) (byDiagnostic bool, err error) {
-	if text == "" || strings.EqualFold(text, "diagnostic") {
-		return text != "", nil
+func grouping(q url.Values) (byDiagnostic bool, err error) {
+	text := q.Get("groupBy")
+	if q.Has("groupBy") && !strings.EqualFold(text, "diagnostic") {
+		err = errors.New("Got invalid groupBy: " + text + ", valid groupBy types: [DIAGNOSTIC]")
 	}
-	return false, errors.New("Got invalid groupBy: " + text + ", valid groupBy types: [DIAGNOSTIC]")
+	return text != "", err
 }
 
 // tells is whether the scheduler tells what it does.
@@ -52,12 +54,12 @@ func (s *server) activities(r *http.Request) (*answer.Response, error) {
 	q := r.URL.Query()
 	id := q.Get("nodeId")
 	refuse := func(why string) (*answer.Response, error) {
-		return answer.Wrapped("activities", tree.New().AddIf(id != "", "nodeId", id).Add("diagnostic", why)), nil
+		return answer.Wrapped("activities", tree.New().AddIf(q.Has("nodeId"), "nodeId", id).Add("diagnostic", why)), nil
 	}
 	if !s.tells(r) {
 		return refuse(notCapacity)
 	}
-	grouped, err := grouping(q.Get("groupBy"))
+	grouped, err := grouping(q)
 	if err != nil {
 		return refuse(err.Error())
 	}
@@ -125,7 +127,7 @@ func (s *server) bulkActivities(r *http.Request) (*answer.Response, error) {
 	if !s.tells(r) {
 		return nil, badRequest(notCapacity)
 	}
-	grouped, err := grouping(q.Get("groupBy"))
+	grouped, err := grouping(q)
 	if err != nil {
 		return nil, badRequest("%v", err)
 	}
@@ -221,12 +223,13 @@ func parseAppQuery(r *http.Request) (x appQuery, why string, err error) {
 	if err := tooMany(q); err != nil {
 		return x, "", err
 	}
-	if x.grouped, err = grouping(q.Get("groupBy")); err != nil {
+	if x.grouped, err = grouping(q); err != nil {
 		return x, err.Error(), nil //nolint:nilerr // the diagnostic is the answer
 	}
-	x.actions = words(q["actions"])
-	x.get = len(x.actions) == 0
-	for _, a := range x.actions {
+	x.actions = q["actions"]
+	actions := pieces(x.actions)
+	x.get = len(actions) == 0
+	for _, a := range actions {
 		switch strings.ToLower(a) {
 		case "get":
 			x.get = true
@@ -252,7 +255,7 @@ func parseAppQuery(r *http.Request) (x appQuery, why string, err error) {
 		}
 		x.limit = int(min(n, mostActivityApps))
 	}
-	if text := q.Get("maxTime"); text != "" {
+	if text := strings.TrimSpace(q.Get("maxTime")); text != "" {
 		if !strings.Contains(text, ".") {
 			text += ".0"
 		}
@@ -265,7 +268,7 @@ func parseAppQuery(r *http.Request) (x appQuery, why string, err error) {
 }
 
 func numbers(params []string, bits int) (out []int64, err error) {
-	for _, w := range words(params) {
+	for _, w := range pieces(params) {
 		n, err := strconv.ParseInt(w, 10, bits)
 		if err != nil {
 			return nil, err

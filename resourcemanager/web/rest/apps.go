@@ -34,12 +34,15 @@ func (s *server) apps(r *http.Request) (*answer.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.leaveOut(r, f.without)
 	caller := webgate.From(r.Context())
 	visible := func(a *view.Application) bool {
 		return !s.FilterByUser || s.Source.MayView(caller, a)
 	}
 	chosen := f.choose(newest, visible)
+	if len(chosen) > 0 && f.wrong != nil {
+		return nil, f.wrong
+	}
+	s.leaveOut(r, f.without)
 	draw := s.newAppDraw(caller, c, f.without)
 	if len(chosen) <= rowsKept {
 		draw.rows = &s.rows
@@ -68,11 +71,11 @@ func (s *server) leaveOut(r *http.Request, without map[string]bool) {
 }
 
 func (s *server) app(r *http.Request) (*answer.Response, error) {
-	without, err := deselected(r.URL.Query()["deSelects"])
+	a, err := s.find(r)
 	if err != nil {
 		return nil, err
 	}
-	a, err := s.find(r)
+	without, err := deselected(r.URL.Query()["deSelects"])
 	if err != nil {
 		return nil, err
 	}

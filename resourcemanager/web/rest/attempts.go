@@ -58,7 +58,7 @@ func (s *server) attemptRow(a *view.Application, t *view.Attempt, allowed bool) 
 // attempt is the report on one attempt. Hadoop 3.5 cannot write it as JSON and answers
 // 503.
 func (s *server) attempt(r *http.Request) (*answer.Response, error) {
-	a, t, err := s.findAttempt(r)
+	a, t, _, err := s.findAttempt(r)
 	if err != nil {
 		return nil, err
 	}
@@ -79,34 +79,56 @@ func (s *server) attempt(r *http.Request) (*answer.Response, error) {
 		Add("finishedTime", t.FinishTime)), nil
 }
 
-// findAttempt is the attempt that the path names, if the caller may view it.
-func (s *server) findAttempt(r *http.Request) (*view.Application, *view.Attempt, error) {
+// idsOf are the ids in the path of an attempt, or of one of its containers. All are read before any is compared with another.
+func idsOf(r *http.Request) (attempt yarn.AttemptID, container yarn.ContainerID, err error) {
 	app, err := answer.ParseApplication(r.PathValue("app"))
 	if err != nil {
-		return nil, nil, err
+		return attempt, container, err
 	}
 	text := r.PathValue("attempt")
-	id, err := yarn.ParseAttemptID(text)
+	if attempt, err = yarn.ParseAttemptID(text); err != nil {
+		return attempt, container, badID("AppAttemptId", "appattempt", text)
+	}
+	text = r.PathValue("container")
+	if text != "" {
+		if container, err = yarn.ParseContainerID(text); err != nil {
+			return attempt, container, badID("ContainerId", "container", text)
+		}
+	}
 	switch {
-	case err != nil && !strings.HasPrefix(text, "appattempt"):
-		return nil, nil, badRequest("Invalid AppAttemptId prefix: %s", text)
-	case err != nil:
-		return nil, nil, badRequest("Invalid AppAttemptId: %s", text)
-	case id.Application != app:
-		return nil, nil, notFound("appId and appAttemptId don't match")
+	case attempt.Application != app:
+		err = notFound("appId and appAttemptId don't match")
+	case text != "" && container.Attempt != attempt:
+		err = notFound("appAttemptId and containerId don't match")
+	}
+	return attempt, container, err
+}
+
+func badID(kind, prefix, text string) error {
+	if !strings.HasPrefix(text, prefix) {
+		return badRequest("Invalid %s prefix: %s", kind, text)
+	}
+	return badRequest("Invalid %s: %s", kind, text)
+}
+
+// findAttempt is the attempt that the path names, if the caller may view it, and the container's id, if the path has one.
+func (s *server) findAttempt(r *http.Request) (*view.Application, *view.Attempt, yarn.ContainerID, error) {
+	id, container, err := idsOf(r)
+	if err != nil {
+		return nil, nil, container, err
 	}
 	a, err := s.find(r)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, container, err
 	}
 	if c := webgate.From(r.Context()); !s.Source.MayView(c, a) {
-		return nil, nil, answer.Errorf(answer.Forbidden, "User %s may not view %s", c.User, app)
+		return nil, nil, container, answer.Errorf(answer.Forbidden, "User %s may not view %s", c.User, a.ID)
 	}
 	i := slices.IndexFunc(a.Attempts, func(t *view.Attempt) bool { return t.ID == id })
 	if i < 0 {
-		return nil, nil, notFound("ApplicationAttempt with id '%s' doesn't exist in RM.", id)
+		return nil, nil, container, notFound("ApplicationAttempt with id '%s' doesn't exist in RM.", id)
 	}
-	return a, a.Attempts[i], nil
+	return a, a.Attempts[i], container, nil
 }
 
 func (s *server) containers(r *http.Request) (*answer.Response, error) {
@@ -114,7 +136,7 @@ func (s *server) containers(r *http.Request) (*answer.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, t, err := s.findAttempt(r)
+	a, t, _, err := s.findAttempt(r)
 	if err != nil {
 		return nil, err
 	}
@@ -133,19 +155,9 @@ func (s *server) container(r *http.Request) (*answer.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, t, err := s.findAttempt(r)
+	a, t, id, err := s.findAttempt(r)
 	if err != nil {
 		return nil, err
-	}
-	text := r.PathValue("container")
-	id, err := yarn.ParseContainerID(text)
-	switch {
-	case err != nil && !strings.HasPrefix(text, "container"):
-		return nil, badRequest("Invalid ContainerId prefix: %s", text)
-	case err != nil:
-		return nil, badRequest("Invalid ContainerId: %s", text)
-	case id.Attempt != t.ID:
-		return nil, notFound("appAttemptId and containerId don't match")
 	}
 	i := slices.IndexFunc(t.Containers, func(one *view.Container) bool { return one.ID == id })
 	if i < 0 {

@@ -302,7 +302,7 @@ func (w *queueWriter) users(c *queue.Capacity) *tree.Object {
 			Add("userResourceLimit", w.resource(u.Limit)).
 			Add("resources", w.userPartitions(u)).
 			Add("userWeight", u.Weight).
-			Add("isActive", u.ActiveApps > 0))
+			Add("isActive", u.Active))
 	}
 	return tree.New().Add("user", list)
 }

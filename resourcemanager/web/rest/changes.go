@@ -175,13 +175,13 @@ func (s *server) timeouts(r *http.Request) (*answer.Response, error) {
 }
 
 func (s *server) timeout(r *http.Request) (*answer.Response, error) {
-	if kind := strings.TrimSpace(r.PathValue("type")); !strings.EqualFold(kind, lifetime) {
-		// compat: the text speaks of a state.
-		return nil, badRequest("Invalid application-state %s specified. It should be one of [%s]", kind, lifetime)
-	}
 	a, err := s.find(r)
 	if err != nil {
 		return nil, err
+	}
+	if kind := strings.TrimSpace(r.PathValue("type")); !strings.EqualFold(kind, lifetime) {
+		// compat: the text speaks of a state.
+		return nil, badRequest("Invalid application-state %s specified. It should be one of [%s]", kind, lifetime)
 	}
 	return answer.Wrapped("timeout", s.timeoutObject(deadline(a), a.State.Final())), nil
 }

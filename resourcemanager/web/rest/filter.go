@@ -23,6 +23,10 @@ type filter struct {
 	limit            int // 0 is no limit
 	without          map[string]bool
 	userSet, nameSet bool
+
+	// wrong is what is wrong with finalStatus or deSelects.
+	// compat: it is told only if an application is found.
+	wrong error
 }
 
 // span is a closed interval of times in milliseconds.
@@ -56,6 +60,18 @@ func words(params []string) []string {
 	return out
 }
 
+// pieces splits parameters at commas as Java does: those at the end that are empty do not count.
+func pieces(params []string) (out []string) {
+	for _, p := range params {
+		if p == "" {
+			out = append(out, "")
+		} else if p = strings.TrimRight(p, ","); p != "" {
+			out = append(out, strings.Split(p, ",")...)
+		}
+	}
+	return out
+}
+
 // parseFilter reads the parameters of /apps. The texts of errors are Hadoop's. find
 // returns the path of the queue with a path or short name.
 func parseFilter(q url.Values, find func(string) (string, bool, error)) (f filter, err error) {
@@ -66,9 +82,6 @@ func parseFilter(q url.Values, find func(string) (string, bool, error)) (f filte
 	f.name, f.nameSet = q.Get("name"), q.Has("name")
 	f.types, f.tags = lower(words(q["applicationTypes"])), lower(words(q["applicationTags"]))
 	if f.states, err = publicStates(append(words(q["state"]), words(q["states"])...)); err != nil {
-		return f, err
-	}
-	if f.final, err = finalStatus(q.Get("finalStatus")); err != nil {
 		return f, err
 	}
 	if f.queue, err = queuePath(q.Get("queue"), find); err != nil {
@@ -83,8 +96,11 @@ func parseFilter(q url.Values, find func(string) (string, bool, error)) (f filte
 	if f.ended, err = spanOf(q, "finishedTime", "finishTimeBegin", "finishTimeEnd", "finishTimeBegin"); err != nil {
 		return f, err
 	}
-	f.without, err = deselected(q["deSelects"])
-	return f, err
+	f.without, f.wrong = deselected(q["deSelects"])
+	if f.final, err = finalStatus(q.Get("finalStatus")); err != nil {
+		f.wrong = err
+	}
+	return f, nil
 }
 
 func lower(in []string) []string {

@@ -62,6 +62,8 @@ func TestFilters(t *testing.T) {
 		"finishedTimeBegin=1":           "9 4 3 1", // what has not finished has not
 		"finishedTimeEnd=1795305342488": "8 6 1",
 		"states=":                       "9 8 6 4 3 1",
+		"user=nobody&finalStatus=x":     "", // is wrong only for those that are found
+		"user=nobody&deSelects=x":       "",
 	} {
 		w := get(h, "/apps?"+query, "application/json")
 		if got := numbers(w.Body.String()); w.Code != http.StatusOK || got != want {
@@ -75,6 +77,8 @@ func TestFilters(t *testing.T) {
 		"startedTimeEnd=-5":                             "startedTimeEnd must be greater than 0",
 		"applicationTags=" + strings.Repeat("x,", 1000): "applicationTags lists more than 1000 values",
 		"limit=-3":                               "limit value must be greater then 0",
+		"limit=-3&finalStatus=x":                 "limit value must be greater then 0",
+		"deSelects=x&finalStatus=y":              "FinalApplicationStatus.y",
 		"deSelects=timeouts,nonsense":            "Invalid deSelects string nonsense specified",
 		"applicationTypes=a&states=RUNNING,NONE": "Invalid application-state NONE specified",
 	} {
@@ -161,6 +165,22 @@ func TestHidden(t *testing.T) {
 	for _, path := range []string{attempt, attempt + "/containers"} {
 		if w := get(h, path, ""); w.Code != http.StatusForbidden {
 			t.Errorf("%s: %d", path, w.Code)
+		}
+	}
+	for _, x := range []struct {
+		app        int32
+		path, want string
+	}{ // all ids are read, then compared, then looked up
+		{1, "/appattempts/x/containers/y", "Invalid AppAttemptId prefix: x"},
+		{1, "/appattempts/appattempt_1_0001_000001/containers/x", "Invalid ContainerId prefix: x"},
+		{1, "/appattempts/appattempt_1_0001_000001/containers/container_x", "Invalid ContainerId: container_x"},
+		{1, "/appattempts/appattempt_1_0001_000001/containers/container_1_0001_01_000001", "appId and appAttemptId don't match"},
+		{4, "/appattempts/appattempt_1795305251364_0004_000009/containers/container_1_0001_01_000001", "appAttemptId and containerId don't match"},
+		{77, "/timeouts/x", "not found"},
+		{77, "?deSelects=x", "not found"},
+	} {
+		if body := get(h, "/apps/"+webtest.App(x.app).String()+x.path, "").Body.String(); !strings.Contains(body, x.want) {
+			t.Errorf("%d%s: %s", x.app, x.path, body)
 		}
 	}
 	if body := get(h, "/apps/"+webtest.App(4).String()+"/appattempts", "").Body.String(); !strings.Contains(body, `"nodeId":""`) {

@@ -40,11 +40,7 @@ func (s *server) nodes(r *http.Request) (*answer.Response, error) {
 //
 // compat: blanks belong to the names, and an empty name is an error; but commas alone name no state, so that no node matches.
 func statesOf(text string) (out []yarn.NodeState, err error) {
-	names := strings.TrimRight(text, ",") // as Java splits a text
-	if names == "" && text != "" {
-		return nil, nil
-	}
-	for _, name := range strings.Split(names, ",") {
+	for _, name := range pieces([]string{text}) {
 		state, ok := yarn.ParseNodeState(strings.ToUpper(name))
 		if !ok {
 			return nil, noNodeState(name)

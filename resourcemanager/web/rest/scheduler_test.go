@@ -109,6 +109,7 @@ type recordedQueue struct {
 			NumActiveApplications         int32
 			NumPendingApplications        int32
 			UserWeight                    float32
+			IsActive                      bool
 			Resources                     struct {
 				ResourceUsagesByPartition []struct {
 					PartitionName         string
@@ -163,7 +164,7 @@ func (r *recordedQueue) snapshot(parent string, types yarn.ResourceTypes) []queu
 	}
 	for _, u := range r.Users.User {
 		user := queue.UserUsage{Name: u.Username, Limit: u.UserResourceLimit.resource(), AMUsed: u.AMResourceUsed.resource(),
-			ActiveApps: u.NumActiveApplications, PendingApps: u.NumPendingApplications, Weight: u.UserWeight, Partitions: map[string]queue.UserShare{}}
+			ActiveApps: u.NumActiveApplications, PendingApps: u.NumPendingApplications, Active: u.IsActive, Weight: u.UserWeight, Partitions: map[string]queue.UserShare{}}
 		for _, p := range u.Resources.ResourceUsagesByPartition {
 			if p.PartitionName == "" {
 				user.Used, user.AMLimit = p.Used.resource(), p.AMLimit.resource()
@@ -191,8 +192,7 @@ func (r *recordedQueue) snapshot(parent string, types yarn.ResourceTypes) []queu
 }
 
 // What a snapshot does not hold: access control lists, the account of the last
-// runs, who of the users has something outstanding, and the masters' limit of
-// users of a queue that has none any more.
+// runs, and the masters' limit of users of a queue that has none any more.
 var notHeld = []struct {
 	re *regexp.Regexp
 	by string
@@ -202,7 +202,6 @@ var notHeld = []struct {
 	{regexp.MustCompile(`<health>.*?</health>`), ``},
 	{regexp.MustCompile(`"queueAcls":\{("queueAcl":\[.*?\])?\}`), `"queueAcls":~`},
 	{regexp.MustCompile(`<queueAcls>.*?</queueAcls>|<queueAcls/>`), `<queueAcls>~`},
-	{regexp.MustCompile(`"isActive":(true|false)|<isActive>(true|false)</isActive>`), `isActive`},
 	{regexp.MustCompile(`("queueAcls":~|<queueAcls>~)`), `acls`},
 }
 

@@ -128,7 +128,7 @@ func (s *server) appList(r *http.Request) (*answer.Response, error) {
 		}
 		return at.Path, true, nil
 	})
-	if err != nil {
+	if err = cmp.Or(err, f.wrong); err != nil {
 		return nil, err
 	}
 	caller, waiting := webgate.From(r.Context()), q.Get("waiting") == "true"
