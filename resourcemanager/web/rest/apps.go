@@ -21,7 +21,7 @@ func (s *server) apps(r *http.Request) (*answer.Response, error) {
 		if q, ok := c.Queues.Find(name); ok {
 			return q.Path, true, nil
 		}
-		return "", false, nil
+		return name, !s.capacity(r), nil // compat: under other schedulers nothing is found
 	})
 	if err != nil {
 		return nil, err

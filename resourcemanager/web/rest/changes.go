@@ -209,7 +209,7 @@ func (s *server) setTimeout(r *http.Request) (*answer.Response, error) {
 		return &answer.Response{Status: http.StatusBadRequest, Text: "Timeout type or ExpiryTime is null."}, nil
 	}
 	when, err := time.Parse(isoTime, body["expiryTime"])
-	if err != nil {
+	if err != nil && !a.State.Final() {
 		return nil, badRequest("expiryTime %q is not a time like 2030-01-31T12:00:00.000+0000", body["expiryTime"])
 	}
 	given, err := s.Controller.SetLifetime(r.Context(), webgate.From(r.Context()), a.ID, when.UnixMilli())

@@ -2,6 +2,7 @@ package rest_test
 
 import (
 	"encoding/json"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -77,6 +78,9 @@ func TestRecordedFairScheduler(t *testing.T) {
 	const counts = `"totalAllocatedContainersAcrossPartition":0,"crossPartitionMetricsAvailable":false`
 	if got := get(h, "/metrics", "application/json").Body.String(); !strings.Contains(got, counts) || !strings.Contains(read("get-metrics.json"), counts) {
 		t.Errorf("/metrics: %s; Apache: %s", got, read("get-metrics.json"))
+	}
+	if w := get(h, "/apps?queue=nowhere&deSelects=x", "application/json"); w.Code != http.StatusOK || w.Body.String() != `{"apps":{}}` {
+		t.Errorf("applications of a queue that is not there: %d %s", w.Code, w.Body)
 	}
 }
 

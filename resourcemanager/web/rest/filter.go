@@ -201,12 +201,13 @@ func spanOf(q url.Values, prefix, begin, end, reversed string) (span, error) {
 // selectable are the parts of an application that a caller can leave out.
 var selectable = []string{"resourceRequests", "timeouts", "appNodeLabelExpression", "amNodeLabelExpression", "resourceInfo"}
 
+// deselected reads deSelects. On an error, too, parts can be added to what it returns.
 func deselected(params []string) (map[string]bool, error) {
 	out := map[string]bool{}
 	for _, name := range words(params) {
 		i := slices.IndexFunc(selectable, func(s string) bool { return strings.EqualFold(s, name) })
 		if i < 0 {
-			return nil, badRequest("Invalid deSelects string %s specified. It should be one of [%s]", name, strings.Join(selectable, ", "))
+			return out, badRequest("Invalid deSelects string %s specified. It should be one of [%s]", name, strings.Join(selectable, ", "))
 		}
 		out[selectable[i]] = true
 	}
