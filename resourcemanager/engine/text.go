@@ -191,9 +191,6 @@ func (e *Engine) waitingFor(t *attempt) string {
 	case yarn.AttemptAllocated, yarn.AttemptAllocatedSaving:
 		return stamp(e.now.Wall) + "Scheduler has assigned a container for AM, waiting for AM container to be launched"
 	case yarn.AttemptLaunched:
-		if t.app.sub.Unmanaged {
-			return ""
-		}
 		return "AM container is launched, waiting for AM container to Register with RM"
 	case yarn.AttemptRunning:
 		for _, why := range e.gangReasons(t) {

@@ -26,6 +26,7 @@ type Submission struct {
 	LabelSet          bool
 	Timeouts          []Timeout
 
+	Sized       bool          // it has a Size
 	Size        yarn.Resource // of the master's container; not used where there are Asks
 	SizeRefused error         // why this cluster cannot have such a size
 	Asks        []yarn.Ask    // for the master's container; nothing in them aliases the context
@@ -75,6 +76,7 @@ func (s *Submission) Scan(b []byte, types yarn.ResourceTypes, asks int) error {
 		case 8<<3 | field.Varint:
 			s.MaxAttempts = int32(f.V)
 		case 9<<3 | field.Block:
+			s.Sized = true
 			f.Fail(size.scan(f.Data, types))
 		case 10<<3 | field.Block:
 			s.Type = f.Data

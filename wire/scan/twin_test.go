@@ -237,6 +237,7 @@ func submissionOf(m *pb.ApplicationSubmissionContext) Submission {
 	for _, x := range m.GetApplicationTimeouts() {
 		s.Timeouts = append(s.Timeouts, Timeout{x.GetApplicationTimeoutType() == pb.ApplicationTimeoutType_APP_TIMEOUT_LIFETIME, x.GetTimeout()})
 	}
+	s.Sized = m.Resource != nil
 	s.Size, s.SizeRefused = convert.Resource(m.GetResource(), types)
 	s.Asks, s.AsksRefused = askMessages(m.GetAmContainerResourceRequest())
 	return s

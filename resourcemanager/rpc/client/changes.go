@@ -128,16 +128,25 @@ func ParseTimeout(s string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("invalid time %q: want ISO-8601 as in %s", s, timeoutFormat)
 }
 
+// expiry is the time in a list of timeouts, which names the lifetime and nothing else.
+func expiry(list []*pb.ApplicationUpdateTimeoutMap) (time.Time, error) {
+	if len(list) != 1 || list[0].GetApplicationTimeoutType() != pb.ApplicationTimeoutType_APP_TIMEOUT_LIFETIME {
+		return time.Time{}, errors.New("At least one ApplicationTimeoutType should be configured for updating timeouts: LIFETIME is the only one")
+	}
+	return ParseTimeout(list[0].GetExpireTime())
+}
+
 func (s *client) timeouts(c *ipc.Call, m *pb.UpdateApplicationTimeoutsRequest) {
 	id := convert.ApplicationID(m.GetApplicationId())
-	list := m.GetApplicationTimeouts()
-	if len(list) != 1 || list[0].GetApplicationTimeoutType() != pb.ApplicationTimeoutType_APP_TIMEOUT_LIFETIME {
-		serve.Refuse(c, serve.YarnException, "At least one ApplicationTimeoutType should be configured for updating timeouts of %s: LIFETIME is the only one", id)
-		return
-	}
-	at, err := ParseTimeout(list[0].GetExpireTime())
+	at, err := expiry(m.GetApplicationTimeouts())
 	if err != nil {
-		serve.Refuse(c, serve.YarnException, "Cannot update timeouts of %s: %v", id, err)
+		s.lookUp(c, func(v *loop.Views) {
+			if v.FindApplication(id) == nil {
+				absent(c, audit.Timeouts, id)
+				return
+			}
+			serve.Refuse(c, serve.YarnException, "Cannot update timeouts of %s: %v", id, err)
+		})
 		return
 	}
 	s.change(c, audit.Entry{Operation: audit.Timeouts, Application: id}, func(t engine.Ticket) engine.Command {

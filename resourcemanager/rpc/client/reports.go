@@ -51,7 +51,7 @@ func (s *client) applicationReport(caller *ipc.Identity, a *view.Application) (*
 func (s *client) appendReport(b []byte, num protowire.Number, r *report, now int64) []byte {
 	a, t := r.app, r.app.Current()
 	host, port, original, diagnostics := view.NotAvailable, int32(-1), view.NotAvailable, view.NotAvailable
-	attempt, progress := yarn.AttemptID{Application: a.ID, Attempt: -1}, float32(0) // compat: -1 is none, for who may not view it
+	attempt, progress := yarn.AttemptID{Application: a.ID, Attempt: -1}, float32(0) // compat: -1 is none
 	if r.visible {
 		diagnostics = a.Diagnostics
 	}
@@ -70,7 +70,7 @@ func (s *client) appendReport(b []byte, num protowire.Number, r *report, now int
 	b = field.AppendInt(b, 6, int64(port))
 	b = field.AppendInt(b, 8, int64(a.PublicState))
 	b, tracking := field.Open(b, 9)
-	if r.visible && t != nil {
+	if r.visible {
 		b = s.Places.AppendTrackingURL(b, a, t)
 	} else {
 		b = append(b, view.NotAvailable...)
@@ -82,9 +82,7 @@ func (s *client) appendReport(b []byte, num protowire.Number, r *report, now int
 	b = field.AppendInt(b, 13, int64(a.FinalStatus))
 	b = s.appendUsage(b, 14, r, now)
 	b = field.AppendText(b, 15, original)
-	if t != nil || !r.visible {
-		b = field.AppendAttemptID(b, 16, attempt)
-	}
+	b = field.AppendAttemptID(b, 16, attempt)
 	b = field.AppendFloat(b, 17, progress)
 	b = field.AppendText(b, 18, a.Type)
 	if r.login != nil {
@@ -99,7 +97,9 @@ func (s *client) appendReport(b []byte, num protowire.Number, r *report, now int
 	b = field.AppendInt(b, 22, bit(a.Unmanaged))
 	b = field.AppendPriority(b, 23, a.Priority)
 	b = field.AppendText(b, 24, labelText(a.Label, a.LabelSet))
-	b = field.AppendText(b, 25, labelText(a.AMLabel, !a.Unmanaged))
+	if !a.Unmanaged {
+		b = field.AppendText(b, 25, labelText(a.AMLabel, true))
+	}
 	b = appendTimeouts(b, 26, a, now)
 	return field.Shut(field.AppendInt(b, 27, a.LaunchTime), whole)
 }
