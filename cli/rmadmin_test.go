@@ -213,6 +213,8 @@ func TestHighAvailability(t *testing.T) {
 		{line: manual + "-transitionToActive --forceactive rm1", said: "rm1 active REQUEST_BY_USER"},
 		{line: manual + "-transitionToActive rm2", said: "rm2 active REQUEST_BY_USER"},
 		{line: manual + "-transitionToStandby rm2", said: "rm2 standby REQUEST_BY_USER"},
+		{line: "-transitionToActive --forcemanual rm2", stdin: "y\n", said: "rm2 active REQUEST_BY_USER_FORCED", err: "--forcemanual overrides"},
+		{line: "-transitionToActive --forcemanual rm1", stdin: "y\n", err: "--forcemanual overrides automatic failover and can leave two active ResourceManagers.\nContinue? (Y or N) transitionToActive: Node rm2 is already active\n", code: 255},
 		{line: "-transitionToStandby --forcemanual rm2", stdin: "y\n", said: "rm2 standby REQUEST_BY_USER_FORCED", err: "--forcemanual overrides"},
 		{line: "-transitionToStandby --forcemanual rm2", stdin: "n\n", err: "--forcemanual overrides", code: 255},
 		{line: "-transitionToStandby --what rm2", err: "transitionToStandby: incorrect arguments\nUsage", code: 255},

@@ -151,7 +151,7 @@ func transitionToActive(c *call, args []string) error {
 		return err
 	}
 	if !p.has("forceactive") {
-		if err := c.noneActive(rm, t); err != nil {
+		if err := c.noneActive(rm, t, forced); err != nil {
 			return err
 		}
 	}
@@ -182,10 +182,10 @@ func transitionToStandby(c *call, args []string) error {
 }
 
 // noneActive refuses if another ResourceManager is active or does not answer.
-func (c *call) noneActive(rm *client.Client, t client.Target) error {
+func (c *call) noneActive(rm *client.Client, t client.Target, forced bool) error {
 	others := slices.DeleteFunc(rm.AdminAddresses(), func(o client.Target) bool { return o.ID == t.ID })
 	for _, o := range others {
-		if err := c.manualAllowed(o, false); err != nil {
+		if err := c.manualAllowed(o, forced); err != nil {
 			return err
 		}
 		limited, cancel := context.WithTimeout(c.ctx, otherStateTimeout)

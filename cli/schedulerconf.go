@@ -60,19 +60,24 @@ func schedulerConf(c *call) error {
 		return err
 	}
 	c.opts = opts
-	switch {
-	case opts.has("h"):
+	if opts.has("h") {
 		fmt.Fprint(c.Stdout, schedulerConfUsage+ownConfUsage)
 		return nil
+	}
+	if err := aloneInConf(opts); err != nil {
+		if opts.has("diff") { // whose 1 says that there is a difference
+			fmt.Fprintf(c.Stderr, "%s: %v\n", schedulerConfTitle, err)
+			return lintUsage
+		}
+		return err
+	}
+	switch {
 	case opts.has("format"):
 		return c.formatConf()
 	case opts.has("getconf"):
 		return c.printConf()
 	}
-	for _, x := range []struct {
-		name string
-		run  func(*call) error
-	}{{"history", confHistory}, {"diff", confDiff}, {"rollback", confRollback}, {"apply", confApply}, {"plan", confPlan}, {"confirm", confConfirm}} {
+	for _, x := range ownConfActions {
 		if opts.has(x.name) {
 			return x.run(c)
 		}
@@ -97,6 +102,38 @@ func schedulerConf(c *call) error {
 	}
 	fmt.Fprintf(c.Stderr, "Configuration change unsuccessful: %s\n", text)
 	return failed
+}
+
+// ownConfActions are those that Hadoop does not have.
+var ownConfActions = []struct {
+	name string
+	run  func(*call) error
+}{{"history", confHistory}, {"diff", confDiff}, {"rollback", confRollback}, {"apply", confApply}, {"plan", confPlan}, {"confirm", confConfirm}}
+
+// aloneInConf refuses an action of ours beside another action or beside words, of which only one could be meant.
+func aloneInConf(opts *parsed) error {
+	own := ""
+	for _, x := range ownConfActions {
+		switch {
+		case !opts.has(x.name):
+		case own != "":
+			return fmt.Errorf("-%s and -%s cannot be given together: nothing was done", own, x.name)
+		default:
+			own = x.name
+		}
+	}
+	if own == "" {
+		return nil
+	}
+	for _, other := range []string{"format", "getconf", "add", "remove", "update", "global"} {
+		if opts.has(other) {
+			return fmt.Errorf("-%s and -%s cannot be given together: nothing was done", own, other)
+		}
+	}
+	if len(opts.words) > 0 {
+		return fmt.Errorf("-%s: unexpected %q: nothing was done", own, opts.words[0])
+	}
+	return nil
 }
 
 // A change as the web service takes it.
@@ -208,12 +245,16 @@ func (c *call) askConf(method, path string, query url.Values, body any) (status 
 	if reason := c.opts.first("reason"); reason != "" {
 		query.Set("reason", reason)
 	}
-	if within := c.opts.first("confirm-within"); within != "" {
+	if c.opts.has("confirm-within") {
+		within := c.opts.first("confirm-within")
 		d, err := time.ParseDuration(within)
 		if err != nil || d < time.Second {
 			return 0, "", fmt.Errorf("-confirm-within %q: expected a time such as 90s, 10m or 2h", within)
 		}
 		query.Set("confirm-within", strconv.FormatInt(int64(d/time.Second), 10))
+	}
+	if c.opts.has("if-version") && c.opts.first("if-version") == "" {
+		return 0, "", errors.New("-if-version has no version")
 	}
 	ask := webCall{method: method, path: confPath + path, query: query, body: body, match: c.opts.first("if-version")}
 	web := &http.Client{Timeout: confPatience, Transport: &http.Transport{DialContext: (&net.Dialer{Timeout: webConnectTime}).DialContext, DisableKeepAlives: true}}

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -362,4 +363,19 @@ func TestLongLinesArePrintedInPieces(t *testing.T) {
 	if out.String() != want {
 		t.Errorf("%d bytes, want %d: %s", out.Len(), len(want), base64.StdEncoding.EncodeToString(out.Bytes()[:20]))
 	}
+}
+
+// A node that asks for a thread dump gets one, and the shell's master goes on.
+func TestAThreadDumpDoesNotEndTheMaster(t *testing.T) {
+	r, w := io.Pipe()
+	stop := dumpStacks(w)
+	if err := syscall.Kill(os.Getpid(), syscall.SIGQUIT); err != nil {
+		t.Fatal(err)
+	}
+	first := make([]byte, len("goroutine "))
+	if _, err := io.ReadFull(r, first); err != nil || string(first) != "goroutine " {
+		t.Errorf("%q, %v", first, err)
+	}
+	r.Close()
+	stop()
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime/pprof"
 	"strings"
 	"sync"
 	"syscall"
@@ -285,6 +287,24 @@ func runShellMaster(c *call) error {
 	if err != nil {
 		return err
 	}
+	defer dumpStacks(c.Stderr)()
 	log := slog.New(logs.New(c.Stderr, slog.LevelInfo)).With("logger", "shell")
 	return shell.Run(c.ctx, shell.Master{Credentials: credentials, Host: c.Getenv("NM_HOST"), Log: log})
+}
+
+// dumpStacks has SIGQUIT, with which a node asks for a thread dump, write the stacks of all goroutines, until stop is called.
+func dumpStacks(w io.Writer) (stop func()) {
+	asked, done := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(asked, syscall.SIGQUIT)
+	go func() {
+		defer close(done)
+		for range asked {
+			_ = pprof.Lookup("goroutine").WriteTo(w, 2)
+		}
+	}()
+	return func() {
+		signal.Stop(asked)
+		close(asked)
+		<-done
+	}
 }

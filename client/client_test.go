@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -211,6 +212,28 @@ func TestFailoverFindsTheActiveOne(t *testing.T) {
 	s, err := c.ServiceStatus(t.Context(), admin[2])
 	if err != nil || s.State != "active" {
 		t.Error(s, err)
+	}
+}
+
+// Whoever asks for states waits for a ResourceManager that hangs no longer than for this.
+func TestAResourceManagerThatHangsIsGivenUp(t *testing.T) {
+	hangs, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer hangs.Close()
+	c, err := New(clienttest.Properties(t, "yarn.resourcemanager.ha.enabled=true", "yarn.resourcemanager.ha.rm-ids=rm1", "yarn.resourcemanager.hostname.rm1=h1",
+		"yarn.resourcemanager.admin.address.rm1="+hangs.Addr().String(), "ha.failover-controller.cli-check.rpc-timeout.ms=20"), "alice", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	_, err = c.ServiceStatus(t.Context(), c.AdminAddresses()[0])
+	var u *Unreachable
+	for _, err := range []error{err, c.MonitorHealth(t.Context(), c.AdminAddresses()[0])} {
+		if !errors.As(err, &u) || !strings.HasSuffix(err.Error(), "(yarn.resourcemanager.admin.address.rm1): no answer within 20ms") {
+			t.Error(err)
+		}
 	}
 }
 

@@ -2,6 +2,10 @@ package client
 
 import (
 	"context"
+	"errors"
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
 
 	"github.com/heddle-project/heddle/wire/pb"
 )
@@ -24,7 +28,7 @@ func (c *Client) HA() bool { return c.settings.HA }
 // ServiceStatus asks one ResourceManager, active or not.
 func (c *Client) ServiceStatus(ctx context.Context, t Target) (ServiceStatus, error) {
 	out := &pb.GetServiceStatusResponse{}
-	if err := c.at(ctx, t, haProtocol, "getServiceStatus", &pb.GetServiceStatusRequest{}, out); err != nil {
+	if err := c.check(ctx, t, "getServiceStatus", &pb.GetServiceStatusRequest{}, out); err != nil {
 		return ServiceStatus{}, err
 	}
 	return ServiceStatus{haStates[out.GetState()], out.GetReadyToBecomeActive(), out.GetNotReadyReason()}, nil
@@ -32,7 +36,18 @@ func (c *Client) ServiceStatus(ctx context.Context, t Target) (ServiceStatus, er
 
 // MonitorHealth fails if the ResourceManager calls itself unhealthy.
 func (c *Client) MonitorHealth(ctx context.Context, t Target) error {
-	return c.at(ctx, t, haProtocol, "monitorHealth", &pb.MonitorHealthRequest{}, &pb.MonitorHealthResponse{})
+	return c.check(ctx, t, "monitorHealth", &pb.MonitorHealthRequest{}, &pb.MonitorHealthResponse{})
+}
+
+// check asks one ResourceManager, and waits for ha.failover-controller.cli-check.rpc-timeout.ms at most.
+func (c *Client) check(ctx context.Context, t Target, method string, in, out proto.Message) error {
+	limited, cancel := context.WithTimeout(ctx, c.settings.CheckTimeout)
+	defer cancel()
+	err := c.at(limited, t, haProtocol, method, in, out)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return &Unreachable{Method: method, Targets: []Target{t}, Err: fmt.Errorf("no answer within %v", c.settings.CheckTimeout)}
+	}
+	return err
 }
 
 // TransitionToActive makes one ResourceManager active. forced is for an

@@ -21,6 +21,7 @@ type settings struct {
 	ConnectPause   time.Duration
 	ConnectTimeout time.Duration
 	CallTimeout    time.Duration
+	CheckTimeout   time.Duration // for state and health, connecting included
 	PollInterval   time.Duration
 	PollTimeout    time.Duration // negative: never
 }
@@ -57,11 +58,15 @@ func common(r *conf.Reader) settings {
 		ConnectPause:   r.Duration("ipc.client.connect.retry.interval", time.Second, time.Millisecond, 0),
 		ConnectTimeout: r.Duration("ipc.client.connect.timeout", 20*time.Second, time.Millisecond, time.Millisecond),
 		CallTimeout:    r.Duration("ipc.client.rpc-timeout.ms", 120*time.Second, time.Millisecond, 0),
+		CheckTimeout:   r.Duration("ha.failover-controller.cli-check.rpc-timeout.ms", 20*time.Second, time.Millisecond, 0),
 		PollInterval:   r.Duration("yarn.client.application-client-protocol.poll-interval-ms", 200*time.Millisecond, time.Millisecond, 0),
 		PollTimeout:    milliseconds(r.Int64("yarn.client.application-client-protocol.poll-timeout-ms", -1, conf.AnyInt)),
 	}
 	if s.CallTimeout == 0 { // "never" in Hadoop; a day is bounded and as good
 		s.CallTimeout = 24 * time.Hour
+	}
+	if s.CheckTimeout == 0 {
+		s.CheckTimeout = s.CallTimeout
 	}
 	s.Policy = policy(r, s.HA)
 	if s.HA {

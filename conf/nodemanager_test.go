@@ -102,8 +102,13 @@ func TestTracker(t *testing.T) {
 	if want := []TrackerTarget{{Address: Address{"rm", 8031}, Property: rm + "resource-tracker.address"}}; !slices.Equal(one.Targets, want) {
 		t.Errorf("%+v", one.Targets)
 	}
-	if one.Attempts != 31 || one.Base != 30*time.Second || one.Most != one.Base {
+	if one.Attempts != 31 || one.Base != 30*time.Second || one.Most != one.Base || one.Patience != 2*time.Minute {
 		t.Errorf("%+v", one)
+	}
+	for value, want := range map[string]time.Duration{"20000": 20 * time.Second, "0": 24 * time.Hour} {
+		if got := node(t, "ipc.client.rpc-timeout.ms", value).Tracker.Patience; got != want {
+			t.Errorf("%s: an answer is waited for %v", value, got)
+		}
 	}
 	own := node(t, nm+connect+"max-wait.ms", "-1", nm+connect+"retry-interval.ms", "500", "yarn."+connect+"max-wait.ms", "1").Tracker
 	if own.Attempts != math.MaxInt || own.Base != 500*time.Millisecond {

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/heddle-project/heddle/conf"
 	"github.com/heddle-project/heddle/internal/seldom"
 	"github.com/heddle-project/heddle/internal/webgate"
 	"github.com/heddle-project/heddle/nodemanager/engine"
@@ -167,14 +168,19 @@ func patientDial(ctx context.Context, address string) (net.Conn, error) {
 	}
 }
 
-// prepareReporter makes the way to the ResourceManager.
-func (d *Daemon) prepareReporter(label func() string) error {
-	t := &d.settings.Tracker
-	way := ipc.ClientConfig{Credentials: ipc.Credentials{User: d.User}}
+// reporting is how the ResourceManagers are called.
+func reporting(t *conf.Tracker, user string) ipc.ClientConfig {
+	way := ipc.ClientConfig{Credentials: ipc.Credentials{User: user}, Timeout: t.Patience}
 	if len(t.Targets) == 1 {
 		way.Dial, way.ConnectTimeout = patientDial, dialTries*(dialPause+dialTimeout)
 	}
-	d.rpc = ipc.NewClient(way)
+	return way
+}
+
+// prepareReporter makes the way to the ResourceManager.
+func (d *Daemon) prepareReporter(label func() string) error {
+	t := &d.settings.Tracker
+	d.rpc = ipc.NewClient(reporting(t, d.User))
 	var addresses []string
 	for _, x := range t.Targets {
 		addresses = append(addresses, x.Address.String())

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"math"
+	"net"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -58,4 +59,19 @@ func TestNobodyTakesReports(t *testing.T) {
 			t.Error(out.String())
 		}
 	})
+}
+
+// A ResourceManager that hangs is waited for as long as ipc.client.rpc-timeout.ms says.
+func TestAResourceManagerThatHangsIsGivenUp(t *testing.T) {
+	t.Parallel()
+	hangs, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer hangs.Close()
+	rm := ipc.NewClient(reporting(&conf.Tracker{Patience: 20 * time.Millisecond}, "yarn"))
+	defer rm.Close()
+	if _, err := rm.Call(t.Context(), hangs.Addr().String(), "p", "nodeHeartbeat", nil); err == nil || !strings.Contains(err.Error(), "no answer within 20ms") {
+		t.Error(err)
+	}
 }

@@ -297,8 +297,12 @@ func TestUnknownThings(t *testing.T) {
 		{"getContainerReport", &pb.GetContainerReportRequest{ContainerId: container(attempt(known, 1))}, container1},
 		{"signalToContainer", &pb.SignalContainerRequest{ContainerId: container(attempt(known, 1)), Command: pb.SignalContainerCommand_OUTPUT_THREAD_DUMP.Enum()}, yarnException},
 	} {
+		says := ""
+		if c.class == attempts {
+			says = "ApplicationAttempt with id 'appattempt_"
+		}
 		_, err := alice.raw(c.method, c.request)
-		refused(t, err, c.class, "")
+		refused(t, err, c.class, says)
 	}
 }
 

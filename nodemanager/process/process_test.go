@@ -421,6 +421,21 @@ func BenchmarkTable(b *testing.B) {
 	}
 }
 
+func TestCatches(t *testing.T) {
+	f := newFake(t)
+	f.write("7/status", "Name:\tx\nSigIgn:\t0000000000000004\nSigCgt:\t8000000000004002\nCapInh:\t0000000000000004\n")
+	f.write("8/status", "Name:\tx\n")
+	for _, c := range []struct {
+		pid    int
+		signal syscall.Signal
+		want   bool
+	}{{7, syscall.SIGINT, true}, {7, syscall.SIGTERM, true}, {7, 64, true}, {7, syscall.SIGQUIT, false}, {8, syscall.SIGINT, false}, {9, syscall.SIGINT, false}} {
+		if got := f.root.Catches(c.pid, c.signal); got != c.want {
+			t.Errorf("%d, %v: %v", c.pid, c.signal, got)
+		}
+	}
+}
+
 func TestRealtimeLimit(t *testing.T) {
 	f := newFake(t)
 	const head = "Limit                     Soft Limit           Hard Limit           Units     \nMax realtime priority     3                    4                    \n"

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -25,6 +26,7 @@ const Jiffy = 10 * time.Millisecond
 // Bounds of what is read of one process, all of which the process itself may choose.
 const (
 	maxStat    = 4 << 10
+	maxStatus  = 1 << 20 // which lists groups
 	maxCommand = 4 << 10 // of a command line that is shown
 	maxEnviron = 8 << 20 // the kernel allows 6 MB
 	maxValue   = 4 << 10 // of a variable with its name
@@ -142,6 +144,18 @@ func (r Root) RealtimeLimit(pid int) (uint64, bool) {
 	}
 	n, err := strconv.ParseUint(fields[1], 10, 64) // or "unlimited"
 	return n, err == nil
+}
+
+// Catches tells whether the process has a handler for the signal.
+func (r Root) Catches(pid int, signal syscall.Signal) bool {
+	text, err := readUpTo(filepath.Join(string(r), strconv.Itoa(pid), "status"), maxStatus)
+	if err != nil {
+		return false
+	}
+	_, rest, _ := strings.Cut(string(text), "\nSigCgt:")
+	line, _, _ := strings.Cut(rest, "\n")
+	mask, err := strconv.ParseUint(strings.TrimSpace(line), 16, 64)
+	return err == nil && mask>>(signal-1)&1 == 1
 }
 
 // variable looks through entries NAME=value that NUL ends, which may be longer than anybody wants to hold.

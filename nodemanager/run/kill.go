@@ -23,7 +23,8 @@ const (
 // ErrNotRunning tells that a container has no process that could get a signal.
 var ErrNotRunning = errors.New("the container has no process")
 
-// Signal sends a signal to all of the container's processes. It waits for Config.PIDWait for one that is just starting.
+// Signal sends a signal to all of the container's processes; SIGQUIT, which asks for a thread dump, only to those that have
+// a handler, as it would end the others (compat: what Apache's NodeManager starts has it blocked, until a JVM unblocks it). It waits for Config.PIDWait for one that is just starting.
 func (p *Process) Signal(ctx context.Context, signal syscall.Signal) error {
 	p.awaitPID(ctx)
 	n, err := p.deliver(signal)
@@ -168,7 +169,15 @@ func (p *Process) deliver(signal syscall.Signal) (int, error) {
 		return 0, err
 	}
 	members := p.members(table)
-	if signal != 0 {
+	switch signal {
+	case 0:
+	case syscall.SIGQUIT:
+		for _, info := range members {
+			if process.Linux.Catches(info.PID, signal) {
+				_ = syscall.Kill(info.PID, signal)
+			}
+		}
+	default:
 		send(table, members, signal)
 	}
 	return len(members), nil

@@ -87,6 +87,23 @@ func TestSignal(t *testing.T) {
 	}
 }
 
+// Whoever asks for a thread dump does not end processes that cannot give one. Of two signals that wait the kernel delivers
+// SIGQUIT first.
+func TestSignalForAThreadDumpEndsNobody(t *testing.T) {
+	t.Parallel()
+	c := containerIn(t.TempDir(), "echo 1>ready; exec sleep 1000")
+	p := start(t, New(testConfig()), c)
+	awaitFile(t, filepath.Join(c.WorkDir, "ready"))
+	for _, signal := range []syscall.Signal{syscall.SIGQUIT, syscall.SIGTERM} {
+		if err := p.Signal(context.Background(), signal); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if exit := awaitExit(t, p); exit.Code != 143 {
+		t.Errorf("got %+v", exit)
+	}
+}
+
 // The container's variables keep the scripts from ever getting to the container.
 func TestKillBeforeThereIsAProcessID(t *testing.T) {
 	t.Parallel()

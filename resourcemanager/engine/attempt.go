@@ -408,7 +408,7 @@ func (e *Engine) failAttempt(c FailAttempt) {
 	}
 	t := e.findAttempt(c.Attempt)
 	if t == nil {
-		e.fail(c.Ticket, unknownAttempt(c.Attempt))
+		e.fail(c.Ticket, refuse(UnknownAttempt, "ApplicationAttempt with id '%s' doesn't exist in RM.", c.Attempt))
 		return
 	}
 	if !t.ending() && t.state != yarn.AttemptNew { // one that is new was recovered, and its end was never stored: there is nothing of it any more
