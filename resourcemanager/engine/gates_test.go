@@ -80,6 +80,30 @@ func TestSinceWhen(t *testing.T) {
 	}
 }
 
+// TestDiagnosticsOfWaiting: the diagnostics of who waits follow what holds it.
+func TestDiagnosticsOfWaiting(t *testing.T) {
+	r := newRig(t, settings())
+	for n := range int32(3) {
+		r.submitFor(n+1, "ann", "default", 4096)
+	}
+	says := func(n int32, want string) {
+		t.Helper()
+		r.pass(1000)
+		r.e.ObserveWaits(r.now)
+		r.e.Publish(r.now, &r.reader)
+		if got := r.reader.apps[appID(n)].Diagnostics; !strings.Contains(got, want) {
+			t.Errorf("%d: %q, want %q", n, got, want)
+		}
+	}
+	says(2, "cluster resource is empty")
+	r.do(Kill{Ticket: r.next(), Application: appID(3)}) // compat: with which one is admitted
+	says(1, "Application is Activated")
+	r.join("h1", 2048)
+	says(2, "Queue's AM resource limit exceeded")
+	r.do(Kill{Ticket: r.next(), Application: appID(1)})
+	says(2, "Application is Activated")
+}
+
 // TestWaitsAreSmall: what is kept for each application in the scheduler, and how many rows there may be.
 func TestWaitsAreSmall(t *testing.T) {
 	if n := unsafe.Sizeof(waitMark{}); n != 12 {

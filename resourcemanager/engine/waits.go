@@ -29,6 +29,7 @@ type waits struct {
 type waitMark struct {
 	since, seen uint32
 	code        uint8
+	active      bool // it was admitted
 }
 
 // gateMark is a reason besides the first.
@@ -123,15 +124,20 @@ func (w *waits) has(queue, user string, most int) bool {
 // see notes what holds an application now, the first reason first.
 func (e *Engine) see(a *application, reasons []yarn.Reason) {
 	w, now := &e.waits, waitMoment(e.now.Mono)
-	m := w.mark(a.ref)
+	m, t := w.mark(a.ref), a.current()
+	forMaster := t != nil && t.state == yarn.AttemptScheduled
 	if m.seen == 0 {
 		m.since, m.seen = now, now
-		if t := a.current(); t != nil && t.state == yarn.AttemptScheduled {
+		if forMaster {
 			m.since = waitMoment(e.now.Mono - max(e.now.Wall-t.startTime, 0))
 			m.seen = m.since
 		}
 	}
-	first := w.number(reasons[0].Code)
+	first, active := w.number(reasons[0].Code), e.sched.Admission(a.ref).Active
+	if forMaster && (m.active != active || m.code != 0 && m.code != first) {
+		e.touchApp(a) // its diagnostics say something else now
+	}
+	m.active = active
 	w.add(e.sched.LeafOf(a.ref), a.sub.User, reasons[0].Code, 100*int64(now-min(m.seen, now)))
 	rest := w.more[a.ref]
 	was := func(code uint8) uint32 {
