@@ -68,14 +68,14 @@ func (s *Scheduler) attempt(cfg *config.Capacity) error {
 // keepPart puts a tree in force of which only a part has the new settings. No limit is
 // computed anew.
 //
-// compat: leaves that were changed take no applications, unless they have a
+// compat: leaves that the attempt came to take no applications, unless they have a
 // maximum of their own.
 func (s *Scheduler) keepPart(cfg *config.Capacity, next *tree.Next) {
 	before := s.tree
 	s.replaceTree(s.cfg, next)
 	s.Report(core.Change{What: core.Shares, Queue: &s.tree.Root.Queue})
 	s.tree.Root.Each(func(q *Queue) {
-		if old := before.ByPath(q.Path); q.Leaf && old != nil && old.Conf != q.Conf {
+		if old := before.ByPath(q.Path); q.Leaf && old != nil && (s.apache.Renewed(q) || old.Conf != q.Conf) {
 			s.configure(q)
 			if q.MaxApps = q.Conf.MaxApps; q.MaxApps < 0 && cfg.MaxQueueApps > 0 {
 				q.MaxApps = cfg.MaxQueueApps

@@ -1,6 +1,11 @@
 package cluster
 
-import "github.com/heddle-project/heddle/yarn"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/heddle-project/heddle/yarn"
+)
 
 // NodeBook is what is known of one node. What every offer reads stands together.
 type NodeBook struct {
@@ -15,9 +20,10 @@ type NodeBook struct {
 	list      refList       // containers in the order of their grants
 	Used      yarn.Resource // held by guaranteed containers, ended ones that still run included
 	Node
-	Hash uint32 // java.util hash of the node's id, for orders that depend on it
+	Hash    uint32 // java.util hash of the node's id, for orders that depend on it
+	Arrival uint64 // nodes that came later have a larger one
 
-	_ [24]byte // makes it four cache lines long, so that what stands together lies in two
+	_ [16]byte // makes it four cache lines long, so that what stands together lies in two
 }
 
 // Free is what is not held on the node; below zero when the node shrank.
@@ -67,6 +73,7 @@ type Books struct {
 	portNames bool
 	sizes     [yarn.MaxResourceTypes]sizes // of nodes
 	shrunk    map[NodeRef]yarn.Resource    // of nodes that offer less for the time being: their sizes
+	arrivals  uint64                       // of nodes, so far
 }
 
 // NewBooks are empty books. portNames: nodes are asked for as host:port.
@@ -98,6 +105,7 @@ func (b *Books) AddNode(n Node) NodeRef {
 	*book = NodeBook{Node: n, Part: b.PartOf(n.Label), Reserved: NoContainer, Accepting: true, Member: true,
 		NodePlace: b.Places.Take(name), RackPlace: b.Places.Take(n.Rack), Hash: hashOf(n.ID), list: refList{NoContainer, NoContainer, 0}}
 	b.byID[n.ID] = ref
+	b.arrive(book)
 	b.Total = b.Total.Add(n.Total)
 	b.measure(n.Total, 1)
 	b.Count++
@@ -129,9 +137,37 @@ func (b *Books) Join(part Part, n *NodeBook, sign int64) {
 	p.Nodes += int(sign)
 }
 
+// arrive makes a node the last of those that have come.
+func (b *Books) arrive(n *NodeBook) {
+	b.arrivals++
+	n.Arrival = b.arrivals
+}
+
+// ByArrival are the nodes in the order in which they came.
+func (b *Books) ByArrival() []NodeRef {
+	out := make([]NodeRef, 0, b.Count)
+	for i := range b.nodeSlots {
+		if ref := NodeRef(i); b.Node(ref).Member {
+			out = append(out, ref)
+		}
+	}
+	slices.SortFunc(out, b.CompareArrival)
+	return out
+}
+
+// CompareArrival is negative if node x came before node y.
+func (b *Books) CompareArrival(x, y NodeRef) int {
+	return cmp.Compare(b.Node(x).Arrival, b.Node(y).Arrival)
+}
+
 // SetTotal changes what a node has.
+//
+// compat: Apache takes a node whose size changes out of its lists and enters it again, so that it comes after all others.
 func (b *Books) SetTotal(ref NodeRef, total yarn.Resource) {
 	n := b.Node(ref)
+	if n.Total != total {
+		b.arrive(n)
+	}
 	b.Join(n.Part, n, -1)
 	b.Total = b.Total.Sub(n.Total).Add(total)
 	b.measure(total, 1)

@@ -109,6 +109,8 @@ func (c *Capacity) checkTemplates(q *Queue) *Error {
 // template overlays the templates of parent on the settings below path: those
 // under its exact path first, then those under paths with * in place of the
 // last parts. What is set for the queue itself stays.
+//
+// compat: but for two properties of a leaf, which are replaced and then not taken from a template either.
 func (c *Capacity) template(s *settings, parent *Queue, path string, kind Kind) {
 	own := map[string]bool{}
 	for _, rest := range s.under(key(path)) {
@@ -123,7 +125,6 @@ func (c *Capacity) template(s *settings, parent *Queue, path string, kind Kind) 
 		for _, forced := range []Property{{Name: "user-limit-factor", Value: "-1"}, {Name: "maximum-am-resource-percent", Value: "1"}} {
 			s.put(key(path)+forced.Name, forced)
 		}
-		own = map[string]bool{}
 	}
 	t := c.settings.templates(parent)
 	special := t.parents

@@ -113,5 +113,6 @@ func (s *Scheduler) nodesAt(p cluster.Place) (out []cluster.NodeRef) {
 			out = append(out, cluster.NodeRef(i))
 		}
 	}
+	slices.SortFunc(out, s.Books.CompareArrival)
 	return out
 }

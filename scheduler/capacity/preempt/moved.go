@@ -1,6 +1,8 @@
 package preempt
 
 import (
+	"slices"
+
 	"github.com/heddle-project/heddle/scheduler/cluster"
 	"github.com/heddle-project/heddle/scheduler/core"
 )
@@ -29,15 +31,14 @@ func (r *Round) nodeOf(ref cluster.ContainerRef) cluster.NodeRef {
 // lookElsewhere moves a reservation to the first node of the partition on which room can be made for it, or is already. Nothing is chosen there
 // before the next round.
 func (r *Round) lookElsewhere(reserved *Choice) {
-	slots := r.core.Books.NodeSlots()
 	var steps []step
-	for from := 0; from < slots; from += nodesAtOnce {
+	for some := range slices.Chunk(r.nodes, nodesAtOnce) {
 		steps = append(steps, func() {
-			for i := from; i < min(from+nodesAtOnce, slots); i++ {
+			for _, node := range some {
 				if _, moved := r.movedOf[reserved.Ref]; moved || !r.waits(reserved) {
 					return
 				}
-				if node := cluster.NodeRef(i); r.mayMove(reserved.Ref, node) {
+				if r.mayMove(reserved.Ref, node) {
 					r.move(reserved, node)
 				}
 			}

@@ -51,12 +51,11 @@ const nodesAtOnce = 500
 
 // overNodes is the steps of a look at all nodes that are held for a container.
 func (r *Round) overNodes(look func(cluster.NodeRef)) (steps []step) {
-	slots := r.core.Books.NodeSlots()
-	for from := 0; from < slots; from += nodesAtOnce {
+	for some := range slices.Chunk(r.nodes, nodesAtOnce) {
 		steps = append(steps, func() {
-			for i := from; i < min(from+nodesAtOnce, slots); i++ {
-				if n := r.core.Books.Node(cluster.NodeRef(i)); n.Member && r.reservedOn(cluster.NodeRef(i)) >= 0 {
-					look(cluster.NodeRef(i))
+			for _, ref := range some {
+				if r.core.Books.Node(ref).Member && r.reservedOn(ref) >= 0 {
+					look(ref)
 				}
 			}
 			r.cost += nodesAtOnce / 8

@@ -76,9 +76,10 @@ type Round struct {
 	parts  []Part // in the order in which Apache goes through them
 	leaves []*leaf
 	byPath map[string]*leaf
-	total  resource      // of the cluster
-	budget resource      // what may still be taken in this round (total_preemption_per_round)
-	chosen shortcut.Bits // by container
+	nodes  []cluster.NodeRef // in the order in which they came, where selectors go through them
+	total  resource          // of the cluster
+	budget resource          // what may still be taken in this round (total_preemption_per_round)
+	chosen shortcut.Bits     // by container
 	// chosenOf is the indexes of Chosen by application, when the selector within leaves begins.
 	chosenOf map[cluster.AppRef][]int
 	touched  map[cluster.NodeRef]bool     // by priorities of queues
@@ -118,6 +119,9 @@ func New(c *core.Core, set *config.Preemption, parts []Part) *Round {
 	r.leaves, r.byPath = leavesOf(roots), map[string]*leaf{}
 	for _, l := range r.leaves {
 		r.byPath[l.in[0].Path] = l
+	}
+	if set.ByQueuePriority || set.ForReserved {
+		r.nodes = c.Books.ByArrival()
 	}
 	var steps []step
 	for _, l := range r.leaves {

@@ -17,6 +17,7 @@ type Apache struct {
 	keepsFractions bool            // see keepFractions
 	extra          []*Queue        // found, but not in the tree
 	lost           map[string]bool // paths in the tree that are not found
+	renewed        map[*Queue]bool // queues of the last attempt's tree that have its settings
 }
 
 // LikeApache begins a replay. Apache keeps fractions as they are written if legacy is true
@@ -33,6 +34,7 @@ func (a *Apache) Hides(path string) bool {
 // Attempt applies a configuration until something is in the way. With an error there may
 // still be a tree: that of which a part was changed.
 func (a *Apache) Attempt(l *Live, cfg *config.Capacity) (*Next, error) {
+	a.renewed = map[*Queue]bool{}
 	built, err := l.Build(cfg)
 	if err != nil {
 		return nil, err
@@ -44,6 +46,9 @@ func (a *Apache) Attempt(l *Live, cfg *config.Capacity) (*Next, error) {
 	a.relist(l.Tree, built.Tree, err == nil)
 	return n, err
 }
+
+// Renewed tells whether the last attempt came to that queue of its tree.
+func (a *Apache) Renewed(q *Queue) bool { return a.renewed[q] }
 
 // check is checkChanges for the queues that are found.
 func (a *Apache) check(cfg *config.Capacity, before, fresh *Tree) error {

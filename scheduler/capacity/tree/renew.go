@@ -132,6 +132,9 @@ func (b *Basis) renew(cfg *config.Capacity, q, fresh *Queue) error {
 	if fresh != q {
 		q.configure(fresh.Conf)
 		set = fresh.set
+		if b.Apache != nil {
+			b.Apache.renewed[q] = true
+		}
 	}
 	if q.Dynamic {
 		conf, err := cfg.Dynamic(q.Up.Conf, q.Name, q.Conf.Kind)
