@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/heddle-project/heddle/conf"
+	"github.com/heddle-project/heddle/internal/freeport"
 	"github.com/heddle-project/heddle/internal/logs"
 	"github.com/heddle-project/heddle/nodemanager"
 	"github.com/heddle-project/heddle/resourcemanager"
@@ -189,7 +190,7 @@ func (c *Cluster) write() error {
 			return fmt.Errorf("cannot make the cluster's directory: %w", err)
 		}
 	}
-	ports, err := freePorts(5)
+	ports, err := freeport.Loopback(5)
 	if err != nil {
 		return err
 	}
@@ -245,18 +246,4 @@ func (c *Cluster) writeFile(name string, properties []conf.Override) error {
 		return fmt.Errorf("cannot write the cluster's configuration: %w", err)
 	}
 	return nil
-}
-
-// freePorts finds ports of loopback that nobody listens on. Somebody may take one before the daemon does, which then says so.
-func freePorts(n int) ([]int, error) {
-	var out []int
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, fmt.Errorf("cannot find a free port: %w", err)
-		}
-		defer l.Close() // all are held until the last is found, so that they differ
-		out = append(out, l.Addr().(*net.TCPAddr).Port)
-	}
-	return out, nil
 }

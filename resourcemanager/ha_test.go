@@ -1,15 +1,15 @@
 package resourcemanager
 
 import (
-	"net"
+	"fmt"
 	"net/http"
-	"net/netip"
 	"strings"
 	"testing"
 	"time"
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/heddle-project/heddle/internal/freeport"
 	"github.com/heddle-project/heddle/internal/zookeeper/zookeepertest"
 	"github.com/heddle-project/heddle/resourcemanager/loop"
 	"github.com/heddle-project/heddle/resourcemanager/rpc/admin"
@@ -21,13 +21,12 @@ import (
 // freePorts are ports that nobody listens on now.
 func freePorts(t testing.TB, n int) (out []string) {
 	t.Helper()
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		out = append(out, netip.MustParseAddrPort(l.Addr().String()).String())
+	ports, err := freeport.Loopback(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, port := range ports {
+		out = append(out, fmt.Sprintf("127.0.0.1:%d", port))
 	}
 	return out
 }

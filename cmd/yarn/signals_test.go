@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/heddle-project/heddle/cli"
 	"github.com/heddle-project/heddle/internal/descriptors"
+	"github.com/heddle-project/heddle/internal/freeport"
 )
 
 // beYarn makes the test's own binary the command.
@@ -219,13 +219,12 @@ func property(name, value string) string {
 
 // freePorts are so many different addresses on which nobody listens.
 func freePorts(t *testing.T, count int) (out []string) {
-	for range count {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close() // not before the last one is found: the next would get the same port
-		out = append(out, l.Addr().String())
+	ports, err := freeport.Loopback(count)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, port := range ports {
+		out = append(out, fmt.Sprintf("127.0.0.1:%d", port))
 	}
 	return out
 }

@@ -87,6 +87,17 @@ func (a *Application) Current() *Attempt {
 	return a.Attempts[len(a.Attempts)-1]
 }
 
+// InQueue tells whether the application is one of its queue's, and whether it runs there.
+//
+// compat: it runs once its master has a container. One without an attempt does not count.
+func (a *Application) InQueue() (counts, runs bool) {
+	t := a.Current()
+	if a.State.Final() || t == nil {
+		return false, false
+	}
+	return true, a.PublicState == yarn.PublicRunning || !t.MasterContainer.IsZero()
+}
+
 // Waits tells whether the master waits for a container, or one of its gangs or opportunistic containers do.
 func (a *Application) Waits() bool {
 	t := a.Current()

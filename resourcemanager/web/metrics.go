@@ -236,14 +236,13 @@ func ageOf(a *view.Application, now int64) (at int) {
 	return at
 }
 
-// countApplication counts one; false if it has ended.
-//
-// compat: an application counts as running once its master has a container. One without an attempt does not count.
+// countApplication counts one; false if it does not count.
 func countApplication(c *view.Cluster, a *view.Application) (one appCounts, counts bool) {
+	counts, runs := a.InQueue()
 	switch {
-	case a.State.Final(), a.Current() == nil:
+	case !counts:
 		return one, false
-	case a.PublicState == yarn.PublicRunning, !a.Current().MasterContainer.IsZero():
+	case runs:
 		one.running = 1
 		one.ages[ageOf(a, c.At.Wall)] = 1
 	default:

@@ -46,7 +46,7 @@ func (s *Scheduler) QueueInfo(of *queue.Queue) queue.Info {
 	}
 	if q.Leaf {
 		l := leafOf(q)
-		i.ActiveApps, i.PendingApps, i.WaitingApps, i.ActiveUsers = int32(l.active.len()), int32(l.pending.Count), int32(len(l.waiting)), int32(len(l.All))
+		i.ActiveApps, i.PendingApps, i.WaitingApps, i.ActiveUsers = int32(l.active.len()), int32(l.pending.Count), int32(len(l.waiting)), l.Askers()
 		capacity.MaxApps, capacity.MaxAppsPerUser = q.MaxApps, q.MaxAppsPerUser
 		capacity.Users = s.userInfo(q)
 	}

@@ -149,7 +149,10 @@ func (p *Picture) Draw(budget int) (used int, all *queue.Snapshot) {
 			p.left = append(p.left, t.ByPath(child))
 		}
 		p.drawn = append(p.drawn, info)
-		used += 1 + len(q.Ledger)/2 + int(info.ActiveUsers)
+		used += 1 + len(q.Ledger)/2
+		if info.Capacity != nil {
+			used += len(info.Capacity.Users)
+		}
 	}
 	if len(p.left) > 0 {
 		return used, nil

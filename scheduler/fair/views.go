@@ -35,10 +35,14 @@ func (s *Scheduler) QueueInfo(of *queue.Queue) queue.Info {
 		} else {
 			i.PendingApps++
 		}
-		users[a.User] = true
+		if len(a.Wants.Keys()) > 0 {
+			users[a.User] = true
+		}
 	}
 	for _, a := range q.waiting {
-		users[a.User] = true
+		if len(a.Wants.Keys()) > 0 {
+			users[a.User] = true
+		}
 	}
 	i.PendingApps += int32(len(q.waiting))
 	i.WaitingApps = int32(len(q.waiting))

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/heddle-project/heddle/client"
 	"github.com/heddle-project/heddle/conf"
+	"github.com/heddle-project/heddle/internal/freeport"
 )
 
 // daemon is a real process of the binary.
@@ -112,13 +112,8 @@ func (a *arena) declare(kind, name string, own map[string]string, ports ...strin
 
 // freePorts are ports of loopback that nobody listens on at the moment, all different.
 func (a *arena) freePorts(n int) []int {
-	var ports []int
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		a.must(err)
-		defer l.Close()
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
-	}
+	ports, err := freeport.Loopback(n)
+	a.must(err)
 	return ports
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +14,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/heddle-project/heddle/internal/freeport"
 )
 
 const (
@@ -61,13 +62,12 @@ func newStage() (*stage, error) {
 
 func (s *stage) configure() error {
 	own := map[string]string{"mapreduce.shuffle.port": "0", "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99.5"}
-	for _, name := range ports {
-		l, err := net.Listen("tcp", "localhost:0")
-		if err != nil {
-			return err
-		}
-		defer l.Close() // all are held until the last is found, so that they differ
-		own[name] = "localhost:" + strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+	free, err := freeport.Loopback(len(ports))
+	if err != nil {
+		return err
+	}
+	for i, name := range ports {
+		own[name] = "localhost:" + strconv.Itoa(free[i])
 	}
 	s.replace["localhost:8088"] = own["yarn.resourcemanager.webapp.address"]
 	var properties strings.Builder

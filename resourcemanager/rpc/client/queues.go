@@ -1,9 +1,11 @@
 package client
 
 import (
+	"iter"
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -19,11 +21,7 @@ import (
 )
 
 func (s *client) queue(c *ipc.Call, m *pb.GetQueueInfoRequest) {
-	parts := view.Queues
-	if m.GetIncludeApplications() {
-		parts |= view.Applications
-	}
-	s.withViews(c, parts, func(v *loop.Views) {
+	s.withViews(c, view.Queues|view.Applications, func(v *loop.Views) {
 		queues := v.Queues()
 		q := queues.Only()
 		if q == nil {
@@ -34,11 +32,11 @@ func (s *client) queue(c *ipc.Call, m *pb.GetQueueInfoRequest) {
 			serve.Answer(c, &pb.GetQueueInfoResponse{})
 			return
 		}
-		out := s.queueInfo(queues, q, m.GetIncludeChildQueues(), m.GetRecursive())
+		out := s.queueInfo(queues, q, countApps(v.Newest()), m.GetIncludeChildQueues(), m.GetRecursive())
 		if m.GetIncludeApplications() {
 			below := inQueues(queues, []string{q.Path})
-			for _, a := range v.Applications() {
-				if !below[a.Queue] {
+			for a := range v.Newest() {
+				if counts, _ := a.InQueue(); !counts || !below[a.Queue] {
 					continue
 				}
 				r, err := s.applicationReport(c.Caller, a)
@@ -57,8 +55,32 @@ var queueStates = map[queue.State]pb.QueueState{
 	queue.Running: pb.QueueState_Q_RUNNING, queue.Draining: pb.QueueState_Q_DRAINING, queue.Stopped: pb.QueueState_Q_STOPPED,
 }
 
-func (s *client) queueInfo(all *queue.Snapshot, q *queue.Info, children, recursive bool) *pb.QueueInfo {
-	out := &pb.QueueInfo{QueueName: &q.Name, QueuePath: &q.Path, State: queueStates[q.State].Enum(), AccessibleNodeLabels: q.Labels, QueueStatistics: statistics(q)}
+// appCounts are the applications of a queue and of those below it whose masters wait for a container, and that run.
+type appCounts struct{ pending, running int64 }
+
+// countApps counts applications by the paths of their queues.
+func countApps(apps iter.Seq[*view.Application]) map[string]appCounts {
+	out := map[string]appCounts{}
+	for a := range apps {
+		counts, runs := a.InQueue()
+		if !counts {
+			continue
+		}
+		for path := a.Queue; path != ""; path = path[:max(strings.LastIndexByte(path, '.'), 0)] {
+			n := out[path]
+			if runs {
+				n.running++
+			} else {
+				n.pending++
+			}
+			out[path] = n
+		}
+	}
+	return out
+}
+
+func (s *client) queueInfo(all *queue.Snapshot, q *queue.Info, apps map[string]appCounts, children, recursive bool) *pb.QueueInfo {
+	out := &pb.QueueInfo{QueueName: &q.Name, QueuePath: &q.Path, State: queueStates[q.State].Enum(), AccessibleNodeLabels: q.Labels, QueueStatistics: statistics(q, apps[q.Path])}
 	switch {
 	case q.Capacity != nil:
 		s.capacity(out, q)
@@ -71,10 +93,10 @@ func (s *client) queueInfo(all *queue.Snapshot, q *queue.Info, children, recursi
 	if q.DefaultLabel != "" {
 		out.DefaultNodeLabelExpression = &q.DefaultLabel
 	}
-	if children || recursive {
+	if children {
 		for _, path := range q.Children {
 			if child, ok := all.ByPath(path); ok {
-				out.ChildQueues = append(out.ChildQueues, s.queueInfo(all, child, recursive, recursive))
+				out.ChildQueues = append(out.ChildQueues, s.queueInfo(all, child, apps, recursive, recursive))
 			}
 		}
 	}
@@ -118,7 +140,7 @@ func fair(out *pb.QueueInfo, q, root *queue.Info) {
 // statistics are what a queue's metrics tell.
 //
 // compat: of the FairScheduler's queues only the root has something available.
-func statistics(q *queue.Info) *pb.QueueStatistics {
+func statistics(q *queue.Info, apps appCounts) *pb.QueueStatistics {
 	d := &q.Default
 	n := func(v int64) *int64 { return &v }
 	allocated := d.Used.Sub(d.Reserved)
@@ -130,7 +152,7 @@ func statistics(q *queue.Info) *pb.QueueStatistics {
 		}
 	}
 	return &pb.QueueStatistics{
-		NumAppsSubmitted: n(q.Counts.Submitted), NumAppsRunning: n(int64(q.ActiveApps)), NumAppsPending: n(int64(q.PendingApps)),
+		NumAppsSubmitted: n(q.Counts.Submitted), NumAppsRunning: &apps.running, NumAppsPending: &apps.pending,
 		NumAppsCompleted: n(q.Counts.Completed), NumAppsFailed: n(q.Counts.Failed), NumAppsKilled: n(q.Counts.Killed),
 		NumActiveUsers: n(int64(q.ActiveUsers)), AvailableMemoryMB: n(max(free.MemoryMB(), 0)), AvailableVCores: n(max(free.VCoreCount(), 0)),
 		AllocatedMemoryMB: n(allocated.MemoryMB()), AllocatedVCores: n(allocated.VCoreCount()),

@@ -1,8 +1,10 @@
 package client
 
 import (
+	"slices"
 	"testing"
 
+	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/wire/pb"
 	"github.com/heddle-project/heddle/yarn"
@@ -24,7 +26,20 @@ func TestFairQueue(t *testing.T) {
 		}
 	}
 	s := &client{}
-	root := s.queueInfo(all, &all.Queues[0], true, true)
+	attempts := []*view.Attempt{{Master: &view.Master{}}}
+	ended := &view.Application{Queue: "root.slow", State: yarn.AppFinished, Attempts: attempts}
+	apps := countApps(slices.Values([]*view.Application{ended, {Queue: "root.slow", State: yarn.AppAccepted}, // without an attempt
+		{Queue: "root.slow", State: yarn.AppAccepted, Attempts: attempts},
+		{Queue: "root.slow", State: yarn.AppRunning, PublicState: yarn.PublicRunning, Attempts: attempts}}))
+	if below := s.queueInfo(all, &all.Queues[0], apps, false, true).ChildQueues; len(below) > 0 {
+		t.Errorf("children that nobody asks for: %v", below)
+	}
+	root := s.queueInfo(all, &all.Queues[0], apps, true, true)
+	for _, q := range []*pb.QueueInfo{root, root.ChildQueues[0]} {
+		if n := q.GetQueueStatistics(); n.GetNumAppsRunning() != 1 || n.GetNumAppsPending() != 1 {
+			t.Error(q)
+		}
+	}
 	if root.GetCapacity() != 1 || root.GetCurrentCapacity() != 0.5 || root.GetMaxResourceMemory() != 8192 || root.GetMinResourceVCore() != 8 ||
 		root.GetQueueStatistics().GetAvailableMemoryMB() != 4096 || !root.GetPreemptionDisabled() {
 		t.Error(root)

@@ -415,6 +415,9 @@ func (l *Users) Resized(p part) {
 // limit is computed.
 func (l *Users) ActiveUsers() int32 { return l.askers + l.onlyPending }
 
+// Askers is how many users have an application with outstanding asks.
+func (l *Users) Askers() int32 { return l.askers }
+
 // Check compares what is kept of users with what their containers have; "" is nothing wrong.
 func (l *Users) Check(has func(user string, p cluster.Part) yarn.Resource) string {
 	actives := int32(0)
