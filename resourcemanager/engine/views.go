@@ -254,6 +254,8 @@ func (e *Engine) viewEnd(a *application, v *view.Application, waits string) {
 		case t == nil:
 		case t.state == yarn.AttemptFailed:
 			v.Progress = t.progress
+		case t.state == yarn.AttemptKilled && t.before < yarn.AttemptLaunched && t.restored == nil:
+			// it was killed before its master was launched
 		default:
 			v.Progress = 1 // compat: even of an application that was killed
 		}
