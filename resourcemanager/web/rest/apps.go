@@ -147,7 +147,7 @@ func (s *server) find(r *http.Request) (*view.Application, error) {
 	}
 	a, err := s.Source.Application(r.Context(), id)
 	if err != nil && answer.KindOf(err) == answer.NotFound {
-		return nil, notFound("app with id: %s not found", id)
+		return nil, notFound("app with id: %s not found", r.PathValue("app"))
 	}
 	return a, err
 }

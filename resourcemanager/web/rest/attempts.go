@@ -118,6 +118,9 @@ func (s *server) findAttempt(r *http.Request) (*view.Application, *view.Attempt,
 		return nil, nil, container, err
 	}
 	a, err := s.find(r)
+	if answer.KindOf(err) == answer.NotFound {
+		err = notFound("Application with id '%s' doesn't exist in RM. Please check that the job submission was successful.", id.Application)
+	}
 	if err != nil {
 		return nil, nil, container, err
 	}

@@ -177,7 +177,8 @@ func TestHidden(t *testing.T) {
 		{1, "/appattempts/appattempt_1_0001_000001/containers/container_1_0001_01_000001", "appId and appAttemptId don't match"},
 		{4, "/appattempts/appattempt_1795305251364_0004_000009/containers/container_1_0001_01_000001", "appAttemptId and containerId don't match"},
 		{77, "/timeouts/x", "not found"},
-		{77, "?deSelects=x", "not found"},
+		{77, "?deSelects=x", "app with id: " + webtest.App(77).String() + " not found"},
+		{77, "/appattempts/appattempt_1795305251364_0077_000001", "Application with id '" + webtest.App(77).String() + "' doesn't exist in RM"},
 	} {
 		if body := get(h, "/apps/"+webtest.App(x.app).String()+x.path, "").Body.String(); !strings.Contains(body, x.want) {
 			t.Errorf("%d%s: %s", x.app, x.path, body)
