@@ -110,7 +110,7 @@ var ownConfActions = []struct {
 	run  func(*call) error
 }{{"history", confHistory}, {"diff", confDiff}, {"rollback", confRollback}, {"apply", confApply}, {"plan", confPlan}, {"confirm", confConfirm}}
 
-// aloneInConf refuses an action of ours beside another action or beside words, of which only one could be meant.
+// aloneInConf refuses one of our own actions together with another action or with further words.
 func aloneInConf(opts *parsed) error {
 	own := ""
 	for _, x := range ownConfActions {

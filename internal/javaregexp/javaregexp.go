@@ -1,6 +1,6 @@
 // Package javaregexp reads regular expressions that are written for java.util.regex, which is what applications send and users type.
 // Go's expressions take linear time and lack some of Java's. What is lacking, and what would mean something else here than in Java, is
-// refused and not guessed.
+// refused and not guessed, but for a few characters that names of files hardly have.
 package javaregexp
 
 import (
@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"strings"
+	"unicode"
 )
 
 // MaxLength bounds a pattern, in bytes.
@@ -87,9 +88,10 @@ func repetition(s string) bool {
 }
 
 // differs finds what both languages have, for different things: a class in a class, an intersection, \v, escaped digits and the
-// flag U; and what Go takes where Java has an error: a brace without a repetition, names of scripts, repeated flags, and groups and
-// negations of its own. Four differences are left, all in names that files hardly have: $ is not before a newline that ends a name, \s is
-// no vertical tab, (?i) knows more than ASCII, and \b knows ASCII alone, as Java's does since Java 19.
+// flag U; and what Go takes where Java has an error: a brace without a repetition, names of scripts, a repetition of a group of flags,
+// and groups and negations of its own. Five differences are left, all in names that files hardly have: $ is not before a newline that ends a
+// name, a dot is any character but \n, \s is no vertical tab, (?i) knows more than ASCII, and \b knows ASCII alone, as Java's does since
+// Java 19.
 func differs(p string) bool {
 	in, quoted := false, false
 	for i := 0; i < len(p); i++ {
@@ -113,7 +115,7 @@ func differs(p string) bool {
 			if (kind == "p" || kind == "P") && !category(name) {
 				return true
 			}
-		case !in && strings.HasPrefix(rest, "(?") && flags(rest[2:]):
+		case !in && strings.HasPrefix(rest, "(?") && badFlags(rest[2:]):
 			return true
 		case !in && p[i] == '{' && !repetition(rest):
 			return true
@@ -129,13 +131,11 @@ func differs(p string) bool {
 	return false
 }
 
-// category tells whether a name in \p{…} or after \p can be a category of Unicode, which both languages name alike.
-func category(name string) bool {
-	return len(name) > 0 && len(name) <= 2 && 'A' <= name[0] && name[0] <= 'Z'
-}
+// category tells whether a name in \p{…} or after \p is a category of Unicode, which both languages name alike.
+func category(name string) bool { return unicode.Categories[name] != nil }
 
-// flags tells whether what follows (? are flags that Java does not have, or are followed by a repetition.
-func flags(s string) bool {
+// badFlags tells whether what follows (? are flags that Java does not have, or are followed by a repetition.
+func badFlags(s string) bool {
 	after := strings.TrimLeft(s, "imsUP-")
 	return strings.ContainsAny(s[:len(s)-len(after)], "UP") || len(after) > 1 && after[0] == ')' && strings.ContainsAny(after[1:2], "?*+{")
 }

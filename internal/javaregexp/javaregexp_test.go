@@ -21,7 +21,7 @@ func TestParse(t *testing.T) {
 			t.Errorf("%q: %v", pattern, err)
 		}
 	}
-	for _, pattern := range []string{"(?=a)", `(a)\1`, "a++", "[a-z&&[^b]]", "[a[b]]", "[", "(", "a{2000}", `a\v`, `\012`, `\12`, "a{", "{,3}", "a{1,b}", "(?U)a", "(?i-U:a)", "(?P<n>a)", `\p{^L}`, `\p{Greek}`, `\pm`, `\p{javaLowerCase}`, `\p`, `\p{`, "a(?i)*", "a(?!b)",
+	for _, pattern := range []string{"(?=a)", `(a)\1`, "a++", "[a-z&&[^b]]", "[a[b]]", "[", "(", "a{2000}", `a\v`, `\012`, `\12`, "a{", "{,3}", "a{1,b}", "(?U)a", "(?i-U:a)", "(?P<n>a)", `\p{^L}`, `\p{Greek}`, `\p{Yi}`, `\pm`, `\p{javaLowerCase}`, `\p`, `\p{`, "a(?i)*", "a(?!b)",
 		strings.Repeat("(", 1001) + strings.Repeat(")", 1001),
 		"((a{100}){100}){2}", strings.Repeat(`\pL{9}`, 100), `\`, strings.Repeat("a", MaxLength+1)} {
 		if _, err := Parse(pattern); err == nil || !strings.Contains(err.Error(), "pattern") {

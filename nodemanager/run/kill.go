@@ -23,8 +23,10 @@ const (
 // ErrNotRunning tells that a container has no process that could get a signal.
 var ErrNotRunning = errors.New("the container has no process")
 
-// Signal sends a signal to all of the container's processes; SIGQUIT, which asks for a thread dump, only to those that have
-// a handler, as it would end the others (compat: what Apache's NodeManager starts has it blocked, until a JVM unblocks it). It waits for Config.PIDWait for one that is just starting.
+// Signal sends a signal to all of the container's processes. It waits for Config.PIDWait for one that is just starting. SIGQUIT, which
+// asks for a thread dump, goes only to those that catch it; it would end the others.
+//
+// compat: what Apache's NodeManager starts has it blocked until the program unblocks it, as a JVM does.
 func (p *Process) Signal(ctx context.Context, signal syscall.Signal) error {
 	p.awaitPID(ctx)
 	n, err := p.deliver(signal)

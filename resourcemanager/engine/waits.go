@@ -29,7 +29,7 @@ type waits struct {
 type waitMark struct {
 	since, seen uint32
 	code        uint8
-	active      bool // it was admitted
+	active      bool // it was admitted when last seen
 }
 
 // gateMark is a reason besides the first.
@@ -121,7 +121,8 @@ func (w *waits) has(queue, user string, most int) bool {
 	return true
 }
 
-// see notes what holds an application now, the first reason first.
+// see notes what holds an application now, the first reason first. The application's view is made anew if its diagnostics may say
+// something else.
 func (e *Engine) see(a *application, reasons []yarn.Reason) {
 	w, now := &e.waits, waitMoment(e.now.Mono)
 	m, t := w.mark(a.ref), a.current()
@@ -134,8 +135,9 @@ func (e *Engine) see(a *application, reasons []yarn.Reason) {
 		}
 	}
 	first, active := w.number(reasons[0].Code), e.sched.Admission(a.ref).Active
-	if forMaster && (m.active != active || m.code != 0 && m.code != first) {
-		e.touchApp(a) // its diagnostics say something else now
+	if forMaster && (m.active != active || m.code != first) {
+		delete(e.infos, e.sched.LeafOf(a.ref))
+		e.touchApp(a)
 	}
 	m.active = active
 	w.add(e.sched.LeafOf(a.ref), a.sub.User, reasons[0].Code, 100*int64(now-min(m.seen, now)))

@@ -98,6 +98,30 @@ func (a *Application) InQueue() (counts, runs bool) {
 	return true, a.PublicState == yarn.PublicRunning || !t.MasterContainer.IsZero()
 }
 
+// AppCounts are the applications of a queue and of those below it: whose masters wait for a container, and that run.
+type AppCounts struct{ Pending, Running int64 }
+
+// CountByQueue counts applications by the paths of their queues and of those above.
+func CountByQueue(apps []*Application) map[string]AppCounts {
+	out := map[string]AppCounts{}
+	for _, a := range apps {
+		counts, runs := a.InQueue()
+		if !counts {
+			continue
+		}
+		for path := a.Queue; path != ""; path = path[:max(strings.LastIndexByte(path, '.'), 0)] {
+			n := out[path]
+			if runs {
+				n.Running++
+			} else {
+				n.Pending++
+			}
+			out[path] = n
+		}
+	}
+	return out
+}
+
 // Waits tells whether the master waits for a container, or one of its gangs or opportunistic containers do.
 func (a *Application) Waits() bool {
 	t := a.Current()

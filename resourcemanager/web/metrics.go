@@ -236,7 +236,7 @@ func ageOf(a *view.Application, now int64) (at int) {
 	return at
 }
 
-// countApplication counts one; false if it does not count.
+// countApplication is what one application adds to the counts; false: nothing.
 func countApplication(c *view.Cluster, a *view.Application) (one appCounts, counts bool) {
 	counts, runs := a.InQueue()
 	switch {

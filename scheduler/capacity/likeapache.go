@@ -68,7 +68,7 @@ func (s *Scheduler) attempt(cfg *config.Capacity) error {
 // keepPart puts a tree in force of which only a part has the new settings. No limit is
 // computed anew.
 //
-// compat: leaves that the attempt came to take no applications, unless they have a
+// compat: leaves that the attempt reached take no applications, unless they have a
 // maximum of their own.
 func (s *Scheduler) keepPart(cfg *config.Capacity, next *tree.Next) {
 	before := s.tree

@@ -110,7 +110,8 @@ func (c *Capacity) checkTemplates(q *Queue) *Error {
 // under its exact path first, then those under paths with * in place of the
 // last parts. What is set for the queue itself stays.
 //
-// compat: but for two properties of a leaf, which are replaced and then not taken from a template either.
+// compat: except user-limit-factor and maximum-am-resource-percent of a leaf: where they are set for the queue itself, fixed values hold,
+// and no template changes them.
 func (c *Capacity) template(s *settings, parent *Queue, path string, kind Kind) {
 	own := map[string]bool{}
 	for _, rest := range s.under(key(path)) {

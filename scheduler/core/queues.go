@@ -152,6 +152,8 @@ func (p *Picture) Draw(budget int) (used int, all *queue.Snapshot) {
 		used += 1 + len(q.Ledger)/2
 		if info.Capacity != nil {
 			used += len(info.Capacity.Users)
+		} else {
+			used += int(info.SubmittedApps) / 16 // it goes through them
 		}
 	}
 	if len(p.left) > 0 {

@@ -44,7 +44,7 @@ type Info struct {
 
 	ActiveApps, PendingApps, WaitingApps int32 // WaitingApps: held back by a limit on how many run
 	SubmittedApps                        int32
-	ActiveUsers                          int32 // who have outstanding asks
+	ActiveUsers                          int32 // of a leaf, who have outstanding asks
 	Counts                               AppCounts
 	MaxAllocation                        yarn.Resource
 	MaxLifetime, DefaultLifetime         int64 // seconds

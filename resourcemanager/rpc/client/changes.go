@@ -131,7 +131,7 @@ func ParseTimeout(s string) (time.Time, error) {
 // expiry is the time in a list of timeouts, which names the lifetime and nothing else.
 func expiry(list []*pb.ApplicationUpdateTimeoutMap) (time.Time, error) {
 	if len(list) != 1 || list[0].GetApplicationTimeoutType() != pb.ApplicationTimeoutType_APP_TIMEOUT_LIFETIME {
-		return time.Time{}, errors.New("At least one ApplicationTimeoutType should be configured for updating timeouts: LIFETIME is the only one")
+		return time.Time{}, errors.New("expected one timeout, LIFETIME")
 	}
 	return ParseTimeout(list[0].GetExpireTime())
 }

@@ -1,11 +1,9 @@
 package client
 
 import (
-	"iter"
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -32,10 +30,10 @@ func (s *client) queue(c *ipc.Call, m *pb.GetQueueInfoRequest) {
 			serve.Answer(c, &pb.GetQueueInfoResponse{})
 			return
 		}
-		out := s.queueInfo(queues, q, countApps(v.Newest()), m.GetIncludeChildQueues(), m.GetRecursive())
+		out := s.queueInfo(queues, q, v.AppsByQueue(), m.GetIncludeChildQueues(), m.GetRecursive())
 		if m.GetIncludeApplications() {
 			below := inQueues(queues, []string{q.Path})
-			for a := range v.Newest() {
+			for _, a := range v.Applications() {
 				if counts, _ := a.InQueue(); !counts || !below[a.Queue] {
 					continue
 				}
@@ -55,31 +53,7 @@ var queueStates = map[queue.State]pb.QueueState{
 	queue.Running: pb.QueueState_Q_RUNNING, queue.Draining: pb.QueueState_Q_DRAINING, queue.Stopped: pb.QueueState_Q_STOPPED,
 }
 
-// appCounts are the applications of a queue and of those below it whose masters wait for a container, and that run.
-type appCounts struct{ pending, running int64 }
-
-// countApps counts applications by the paths of their queues.
-func countApps(apps iter.Seq[*view.Application]) map[string]appCounts {
-	out := map[string]appCounts{}
-	for a := range apps {
-		counts, runs := a.InQueue()
-		if !counts {
-			continue
-		}
-		for path := a.Queue; path != ""; path = path[:max(strings.LastIndexByte(path, '.'), 0)] {
-			n := out[path]
-			if runs {
-				n.running++
-			} else {
-				n.pending++
-			}
-			out[path] = n
-		}
-	}
-	return out
-}
-
-func (s *client) queueInfo(all *queue.Snapshot, q *queue.Info, apps map[string]appCounts, children, recursive bool) *pb.QueueInfo {
+func (s *client) queueInfo(all *queue.Snapshot, q *queue.Info, apps map[string]view.AppCounts, children, recursive bool) *pb.QueueInfo {
 	out := &pb.QueueInfo{QueueName: &q.Name, QueuePath: &q.Path, State: queueStates[q.State].Enum(), AccessibleNodeLabels: q.Labels, QueueStatistics: statistics(q, apps[q.Path])}
 	switch {
 	case q.Capacity != nil:
@@ -140,7 +114,7 @@ func fair(out *pb.QueueInfo, q, root *queue.Info) {
 // statistics are what a queue's metrics tell.
 //
 // compat: of the FairScheduler's queues only the root has something available.
-func statistics(q *queue.Info, apps appCounts) *pb.QueueStatistics {
+func statistics(q *queue.Info, apps view.AppCounts) *pb.QueueStatistics {
 	d := &q.Default
 	n := func(v int64) *int64 { return &v }
 	allocated := d.Used.Sub(d.Reserved)
@@ -152,7 +126,7 @@ func statistics(q *queue.Info, apps appCounts) *pb.QueueStatistics {
 		}
 	}
 	return &pb.QueueStatistics{
-		NumAppsSubmitted: n(q.Counts.Submitted), NumAppsRunning: &apps.running, NumAppsPending: &apps.pending,
+		NumAppsSubmitted: n(q.Counts.Submitted), NumAppsRunning: &apps.Running, NumAppsPending: &apps.Pending,
 		NumAppsCompleted: n(q.Counts.Completed), NumAppsFailed: n(q.Counts.Failed), NumAppsKilled: n(q.Counts.Killed),
 		NumActiveUsers: n(int64(q.ActiveUsers)), AvailableMemoryMB: n(max(free.MemoryMB(), 0)), AvailableVCores: n(max(free.VCoreCount(), 0)),
 		AllocatedMemoryMB: n(allocated.MemoryMB()), AllocatedVCores: n(allocated.VCoreCount()),

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/heddle-project/heddle/resourcemanager/view"
@@ -28,15 +27,16 @@ func TestFairQueue(t *testing.T) {
 	s := &client{}
 	attempts := []*view.Attempt{{Master: &view.Master{}}}
 	ended := &view.Application{Queue: "root.slow", State: yarn.AppFinished, Attempts: attempts}
-	apps := countApps(slices.Values([]*view.Application{ended, {Queue: "root.slow", State: yarn.AppAccepted}, // without an attempt
+	apps := view.CountByQueue([]*view.Application{ended, {Queue: "root.slow", State: yarn.AppAccepted}, // without an attempt
 		{Queue: "root.slow", State: yarn.AppAccepted, Attempts: attempts},
-		{Queue: "root.slow", State: yarn.AppRunning, PublicState: yarn.PublicRunning, Attempts: attempts}}))
+		{Queue: "root.slow", State: yarn.AppRunning, PublicState: yarn.PublicRunning, Attempts: attempts},
+		{Queue: "root.slow", State: yarn.AppAccepted, Attempts: []*view.Attempt{{Master: &view.Master{MasterContainer: yarn.ContainerID{Number: 1}}}}}})
 	if below := s.queueInfo(all, &all.Queues[0], apps, false, true).ChildQueues; len(below) > 0 {
 		t.Errorf("children that nobody asks for: %v", below)
 	}
 	root := s.queueInfo(all, &all.Queues[0], apps, true, true)
 	for _, q := range []*pb.QueueInfo{root, root.ChildQueues[0]} {
-		if n := q.GetQueueStatistics(); n.GetNumAppsRunning() != 1 || n.GetNumAppsPending() != 1 {
+		if n := q.GetQueueStatistics(); n.GetNumAppsRunning() != 2 || n.GetNumAppsPending() != 1 {
 			t.Error(q)
 		}
 	}

@@ -212,7 +212,11 @@ func (s *server) setTimeout(r *http.Request) (*answer.Response, error) {
 	if err != nil && !a.State.Final() {
 		return nil, badRequest("expiryTime %q is not a time like 2030-01-31T12:00:00.000+0000", body["expiryTime"])
 	}
-	given, err := s.Controller.SetLifetime(r.Context(), webgate.From(r.Context()), a.ID, when.UnixMilli())
+	at := int64(0) // of an ended application, which it changes nothing for
+	if err == nil {
+		at = when.UnixMilli()
+	}
+	given, err := s.Controller.SetLifetime(r.Context(), webgate.From(r.Context()), a.ID, at)
 	if err != nil {
 		return nil, err
 	}

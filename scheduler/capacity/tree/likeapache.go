@@ -17,7 +17,7 @@ type Apache struct {
 	keepsFractions bool            // see keepFractions
 	extra          []*Queue        // found, but not in the tree
 	lost           map[string]bool // paths in the tree that are not found
-	renewed        map[*Queue]bool // queues of the last attempt's tree that have its settings
+	renewed        map[*Queue]bool // queues of the last attempt's tree that it reached
 }
 
 // LikeApache begins a replay. Apache keeps fractions as they are written if legacy is true
@@ -47,7 +47,7 @@ func (a *Apache) Attempt(l *Live, cfg *config.Capacity) (*Next, error) {
 	return n, err
 }
 
-// Renewed tells whether the last attempt came to that queue of its tree.
+// Renewed tells whether the last attempt reached that queue of its tree.
 func (a *Apache) Renewed(q *Queue) bool { return a.renewed[q] }
 
 // check is checkChanges for the queues that are found.

@@ -415,7 +415,7 @@ func (l *Users) Resized(p part) {
 // limit is computed.
 func (l *Users) ActiveUsers() int32 { return l.askers + l.onlyPending }
 
-// Askers is how many users have an application with outstanding asks.
+// Askers is how many users have an application with outstanding asks, as Want notes them.
 func (l *Users) Askers() int32 { return l.askers }
 
 // Check compares what is kept of users with what their containers have; "" is nothing wrong.
