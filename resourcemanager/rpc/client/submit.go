@@ -114,7 +114,7 @@ func (s *client) take(x submission, done func(error)) {
 	who := Submitter{User: x.User, RealUser: x.RealUser, Groups: s.Access.Groups(x.User), CallerContext: x.CallerContext}
 	sub, class, err := s.submission(who, &m.Submission, askAnywhere)
 	if err == nil && !m.Unmanaged && !m.Sized && len(m.Asks) == 0 {
-		err = errors.New("no resources requested for its master")
+		class, err = serve.InvalidResource, errors.New("no resources requested for its master")
 	}
 	if err != nil {
 		end(&ipc.RemoteError{Class: class, Message: fmt.Sprintf("Cannot submit %s: %v", sub.ID, err)})
