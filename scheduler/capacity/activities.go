@@ -74,9 +74,9 @@ func (r *round) leave() {
 	}
 }
 
-// enterIdle enters the children of a queue that want nothing, to which no walk comes.
+// enterIdle enters the children of a queue that want nothing, to which no walk comes. A queue below which nothing is wanted stands for all.
 func (r *round) enterIdle(q *Queue) {
-	if r.why == nil || r.why.record == nil || r.why.alone || r.found.kind != core.Nothing {
+	if r.why == nil || r.why.record == nil || r.why.alone || r.found.kind != core.Nothing || !r.wants(q) {
 		return
 	}
 	for _, c := range q.Children {
