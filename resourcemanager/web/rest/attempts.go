@@ -58,7 +58,7 @@ func (s *server) attemptRow(a *view.Application, t *view.Attempt, allowed bool) 
 // attempt is the report on one attempt. Hadoop 3.5 cannot write it as JSON and answers
 // 503.
 func (s *server) attempt(r *http.Request) (*answer.Response, error) {
-	a, t, _, err := s.findAttempt(r)
+	a, t, err := s.findAttempt(r)
 	if err != nil {
 		return nil, err
 	}
@@ -111,27 +111,27 @@ func badID(kind, prefix, text string) error {
 	return badRequest("Invalid %s: %s", kind, text)
 }
 
-// findAttempt is the attempt that the path names, if the caller may view it, and the container's id, if the path has one.
-func (s *server) findAttempt(r *http.Request) (*view.Application, *view.Attempt, yarn.ContainerID, error) {
-	id, container, err := idsOf(r)
+// findAttempt is the attempt that the path names, if the caller may view it.
+func (s *server) findAttempt(r *http.Request) (*view.Application, *view.Attempt, error) {
+	id, _, err := idsOf(r)
 	if err != nil {
-		return nil, nil, container, err
+		return nil, nil, err
 	}
 	a, err := s.find(r)
 	if answer.KindOf(err) == answer.NotFound {
 		err = notFound("Application with id '%s' doesn't exist in RM. Please check that the job submission was successful.", id.Application)
 	}
 	if err != nil {
-		return nil, nil, container, err
+		return nil, nil, err
 	}
 	if c := webgate.From(r.Context()); !s.Source.MayView(c, a) {
-		return nil, nil, container, answer.Errorf(answer.Forbidden, "User %s may not view %s", c.User, a.ID)
+		return nil, nil, answer.Errorf(answer.Forbidden, "User %s may not view %s", c.User, a.ID)
 	}
 	i := slices.IndexFunc(a.Attempts, func(t *view.Attempt) bool { return t.ID == id })
 	if i < 0 {
-		return nil, nil, container, notFound("ApplicationAttempt with id '%s' doesn't exist in RM.", id)
+		return nil, nil, notFound("ApplicationAttempt with id '%s' doesn't exist in RM.", id)
 	}
-	return a, a.Attempts[i], container, nil
+	return a, a.Attempts[i], nil
 }
 
 func (s *server) containers(r *http.Request) (*answer.Response, error) {
@@ -139,7 +139,7 @@ func (s *server) containers(r *http.Request) (*answer.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, t, _, err := s.findAttempt(r)
+	a, t, err := s.findAttempt(r)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +158,11 @@ func (s *server) container(r *http.Request) (*answer.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, t, id, err := s.findAttempt(r)
+	a, t, err := s.findAttempt(r)
+	if err != nil {
+		return nil, err
+	}
+	_, id, err := idsOf(r)
 	if err != nil {
 		return nil, err
 	}
