@@ -88,7 +88,7 @@ func TestDiagnosticsOfWaiting(t *testing.T) {
 	}
 	says := func(n int32, want string) {
 		t.Helper()
-		r.pass(500) // what is known of the queue may be older
+		r.pass(1000)
 		r.e.ObserveWaits(r.now)
 		r.e.Publish(r.now, &r.reader)
 		if got := r.reader.apps[appID(n)].Diagnostics; !strings.Contains(got, want) {

@@ -232,6 +232,7 @@ func (e *Engine) appView(a *application) *view.Application {
 	waits := "" // text about what the current attempt waits for
 	if t := a.current(); t != nil && a.ref != scheduler.NoApp {
 		waits = e.waitingFor(t)
+		e.waits.mark(a.ref).drawn = gist(waits)
 		v.Gang = t.state == yarn.AttemptRunning && waits != ""
 		v.Opportunistic = t.exchange != nil && t.opportunistic.Wanted()
 	}

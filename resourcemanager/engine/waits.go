@@ -2,7 +2,10 @@ package engine
 
 import (
 	"cmp"
+	"hash/fnv"
+	"io"
 	"slices"
+	"strings"
 
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler"
@@ -29,7 +32,7 @@ type waits struct {
 type waitMark struct {
 	since, seen uint32
 	code        uint8
-	active      bool // it was admitted when last seen
+	drawn       uint16 // the gist of the diagnostics in the application's view
 }
 
 // gateMark is a reason besides the first.
@@ -121,7 +124,18 @@ func (w *waits) has(queue, user string, most int) bool {
 	return true
 }
 
-// see notes what holds an application now, the first reason first. The application's view is made anew if its diagnostics may say
+// gist is a hash of what diagnostics of waiting say, without their moment and their numbers.
+func gist(text string) uint16 {
+	if _, after, ok := strings.Cut(text, "] "); ok {
+		text = after
+	}
+	text, _, _ = strings.Cut(text, "  Details")
+	h := fnv.New32a()
+	_, _ = io.WriteString(h, text)
+	return uint16(h.Sum32() ^ h.Sum32()>>16)
+}
+
+// see notes what holds an application now, the first reason first. The application's view is made anew if its diagnostics would say
 // something else.
 func (e *Engine) see(a *application, reasons []yarn.Reason) {
 	w, now := &e.waits, waitMoment(e.now.Mono)
@@ -134,12 +148,10 @@ func (e *Engine) see(a *application, reasons []yarn.Reason) {
 			m.seen = m.since
 		}
 	}
-	first, active := w.number(reasons[0].Code), e.sched.Admission(a.ref).Active
-	if forMaster && (m.active != active || m.code != first) {
-		delete(e.infos, e.sched.LeafOf(a.ref))
+	if forMaster && gist(e.waitingFor(t)) != m.drawn {
 		e.touchApp(a)
 	}
-	m.active = active
+	first := w.number(reasons[0].Code)
 	w.add(e.sched.LeafOf(a.ref), a.sub.User, reasons[0].Code, 100*int64(now-min(m.seen, now)))
 	rest := w.more[a.ref]
 	was := func(code uint8) uint32 {
