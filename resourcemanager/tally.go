@@ -1,7 +1,6 @@
 package resourcemanager
 
 import (
-	"strings"
 	"sync"
 	"time"
 
@@ -9,6 +8,7 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/events"
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
 	"github.com/heddle-project/heddle/scheduler"
+	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
 )
 
@@ -169,7 +169,7 @@ func (t *tally) now(users bool) access.Tallies {
 	out, queues, tallied := t.copy(users)
 	out.Queues = make(map[string]access.QueueTally, 2*len(queues))
 	for path, q := range queues {
-		for at := path; at != ""; at = at[:max(strings.LastIndexByte(at, '.'), 0)] {
+		for at := path; at != ""; at = queue.ParentPath(at) {
 			sum := out.Queues[at]
 			sum.Add(&q)
 			out.Queues[at] = sum
@@ -180,7 +180,7 @@ func (t *tally) now(users bool) access.Tallies {
 	}
 	out.Users = make(map[access.UserInQueue]access.UserTally, 3*len(tallied))
 	for key, u := range tallied {
-		for at := key.Queue; at != ""; at = at[:max(strings.LastIndexByte(at, '.'), 0)] {
+		for at := key.Queue; at != ""; at = queue.ParentPath(at) {
 			key.Queue = at
 			sum := out.Users[key]
 			sum.Add(&u)

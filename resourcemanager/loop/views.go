@@ -22,9 +22,9 @@ type Views struct {
 	queues  *queue.Snapshot
 	labels  *view.Labels
 
-	allApps  func() []*view.Application
-	byQueue  func() map[string]view.AppCounts
-	allNodes func() []*view.Node
+	allApps     func() []*view.Application
+	liveByQueue func() map[string]view.LiveApps
+	allNodes    func() []*view.Node
 }
 
 // parts is the number of parts in package view.
@@ -65,8 +65,8 @@ func (v *Views) FindNode(id yarn.NodeID) *view.Node {
 // Applications are all applications, by id, in a slice that all readers share.
 func (v *Views) Applications() []*view.Application { return v.allApps() }
 
-// AppsByQueue are counts of the applications, by the paths of queues, in a map that all readers share.
-func (v *Views) AppsByQueue() map[string]view.AppCounts { return v.byQueue() }
+// LiveByQueue are the numbers of live applications by the paths of queues, in a map that all readers share.
+func (v *Views) LiveByQueue() map[string]view.LiveApps { return v.liveByQueue() }
 
 // Newest walks all applications, those that were submitted last first.
 func (v *Views) Newest() iter.Seq[*view.Application] { return v.apps.best }
@@ -134,7 +134,7 @@ func (n *next) Queues(q *queue.Snapshot)                { n.queues = q }
 func (n *next) views() *Views {
 	v := &Views{shown: n.shown, asOf: n.asOf, apps: n.apps.version(), nodes: n.nodes.version(), metrics: n.metrics, queues: n.queues, labels: n.labels}
 	v.allApps = sync.OnceValue(v.apps.all)
-	v.byQueue = sync.OnceValue(func() map[string]view.AppCounts { return view.CountByQueue(v.allApps()) })
+	v.liveByQueue = sync.OnceValue(func() map[string]view.LiveApps { return view.LiveByQueue(v.allApps()) })
 	v.allNodes = sync.OnceValue(func() []*view.Node { return inUseFirst(&v.nodes) })
 	return v
 }

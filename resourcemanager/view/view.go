@@ -98,18 +98,18 @@ func (a *Application) InQueue() (counts, runs bool) {
 	return true, a.PublicState == yarn.PublicRunning || !t.MasterContainer.IsZero()
 }
 
-// AppCounts are the applications of a queue and of those below it: whose masters wait for a container, and that run.
-type AppCounts struct{ Pending, Running int64 }
+// LiveApps are how many applications a queue has, those of queues below it included: whose masters wait for a container, and that run.
+type LiveApps struct{ Pending, Running int64 }
 
-// CountByQueue counts applications by the paths of their queues and of those above.
-func CountByQueue(apps []*Application) map[string]AppCounts {
-	out := map[string]AppCounts{}
+// LiveByQueue counts applications by the paths of queues.
+func LiveByQueue(apps []*Application) map[string]LiveApps {
+	out := map[string]LiveApps{}
 	for _, a := range apps {
 		counts, runs := a.InQueue()
 		if !counts {
 			continue
 		}
-		for path := a.Queue; path != ""; path = path[:max(strings.LastIndexByte(path, '.'), 0)] {
+		for path := a.Queue; path != ""; path = queue.ParentPath(path) {
 			n := out[path]
 			if runs {
 				n.Running++

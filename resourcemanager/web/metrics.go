@@ -262,12 +262,10 @@ func countApplications(c *view.Cluster) map[string]appCounts {
 		if !counts {
 			continue
 		}
-		for path := a.Queue; path != ""; {
+		for path := a.Queue; path != ""; path = queue.ParentPath(path) {
 			n := out[path]
 			n.add(&one)
 			out[path] = n
-			i := strings.LastIndexByte(path, '.')
-			path = path[:max(i, 0)]
 		}
 	}
 	return out

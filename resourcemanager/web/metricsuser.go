@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/heddle-project/heddle/internal/introspect"
 	"github.com/heddle-project/heddle/resourcemanager/view"
@@ -31,7 +30,7 @@ func userBeans(c *view.Cluster, t *access.Tallies) []introspect.Bean {
 		if !counts {
 			continue
 		}
-		for path := a.Queue; path != ""; path = path[:max(strings.LastIndexByte(path, '.'), 0)] {
+		for path := a.Queue; path != ""; path = queue.ParentPath(path) {
 			key := access.UserInQueue{Queue: path, User: a.User}
 			if _, told := t.Users[key]; !told {
 				continue

@@ -30,7 +30,7 @@ func (s *client) queue(c *ipc.Call, m *pb.GetQueueInfoRequest) {
 			serve.Answer(c, &pb.GetQueueInfoResponse{})
 			return
 		}
-		out := s.queueInfo(queues, q, v.AppsByQueue(), m.GetIncludeChildQueues(), m.GetRecursive())
+		out := s.queueInfo(queues, q, v.LiveByQueue(), m.GetIncludeChildQueues(), m.GetRecursive())
 		if m.GetIncludeApplications() {
 			below := inQueues(queues, []string{q.Path})
 			for _, a := range v.Applications() {
@@ -53,7 +53,7 @@ var queueStates = map[queue.State]pb.QueueState{
 	queue.Running: pb.QueueState_Q_RUNNING, queue.Draining: pb.QueueState_Q_DRAINING, queue.Stopped: pb.QueueState_Q_STOPPED,
 }
 
-func (s *client) queueInfo(all *queue.Snapshot, q *queue.Info, apps map[string]view.AppCounts, children, recursive bool) *pb.QueueInfo {
+func (s *client) queueInfo(all *queue.Snapshot, q *queue.Info, apps map[string]view.LiveApps, children, recursive bool) *pb.QueueInfo {
 	out := &pb.QueueInfo{QueueName: &q.Name, QueuePath: &q.Path, State: queueStates[q.State].Enum(), AccessibleNodeLabels: q.Labels, QueueStatistics: statistics(q, apps[q.Path])}
 	switch {
 	case q.Capacity != nil:
@@ -114,7 +114,7 @@ func fair(out *pb.QueueInfo, q, root *queue.Info) {
 // statistics are what a queue's metrics tell.
 //
 // compat: of the FairScheduler's queues only the root has something available.
-func statistics(q *queue.Info, apps view.AppCounts) *pb.QueueStatistics {
+func statistics(q *queue.Info, apps view.LiveApps) *pb.QueueStatistics {
 	d := &q.Default
 	n := func(v int64) *int64 { return &v }
 	allocated := d.Used.Sub(d.Reserved)

@@ -27,7 +27,7 @@ func TestFairQueue(t *testing.T) {
 	s := &client{}
 	attempts := []*view.Attempt{{Master: &view.Master{}}}
 	ended := &view.Application{Queue: "root.slow", State: yarn.AppFinished, Attempts: attempts}
-	apps := view.CountByQueue([]*view.Application{ended, {Queue: "root.slow", State: yarn.AppAccepted}, // without an attempt
+	apps := view.LiveByQueue([]*view.Application{ended, {Queue: "root.slow", State: yarn.AppAccepted}, // without an attempt
 		{Queue: "root.slow", State: yarn.AppAccepted, Attempts: attempts},
 		{Queue: "root.slow", State: yarn.AppRunning, PublicState: yarn.PublicRunning, Attempts: attempts},
 		{Queue: "root.slow", State: yarn.AppAccepted, Attempts: []*view.Attempt{{Master: &view.Master{MasterContainer: yarn.ContainerID{Number: 1}}}}}})
