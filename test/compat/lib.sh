@@ -156,6 +156,25 @@ await_tasks() {
   return 1
 }
 
+# hold_tasks N: stops the JVMs (SIGSTOP) of the job's tasks until N are stopped, so that none ends before release_tasks, however quick the
+# machine is; fails after a minute.
+hold_tasks() {
+  local i; held=
+  for ((i = 0; i < 240; i++)); do
+    held=$(processes YarnChild attempt_)
+    # shellcheck disable=SC2086
+    kill -STOP $held 2>/dev/null
+    [ "$(wc -w <<<"$held")" -ge "$1" ] && return 0
+    sleep 0.25
+  done
+  return 1
+}
+# release_tasks: what hold_tasks stopped goes on.
+release_tasks() {
+  # shellcheck disable=SC2086
+  kill -CONT $held 2>/dev/null || true
+}
+
 # leftovers: waits up to 30 s for the job's last process to go; what stays is put in $left and killed.
 leftovers() {
   local i
