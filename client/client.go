@@ -4,10 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"os"
-	"syscall"
-	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -97,9 +93,8 @@ func (c *Client) group(to []Target) (*ipc.Group, error) {
 // connect makes a client without addresses.
 func connect(s settings, as ipc.Credentials, o Options) *Client {
 	c := &Client{settings: s, warn: newWarner(o.Retrying, s)}
-	patience := time.Duration(s.ConnectRetries)*(s.ConnectPause+s.ConnectTimeout) + s.ConnectTimeout
-	c.rpc = ipc.NewClient(ipc.ClientConfig{Credentials: as, Timeout: s.CallTimeout, ConnectTimeout: patience,
-		CallerContext: o.CallerContext, Dial: c.dial})
+	c.rpc = ipc.NewClient(ipc.ClientConfig{Credentials: as, Timeout: s.CallTimeout, CallerContext: o.CallerContext,
+		Connect: ipc.Connect{Retries: s.Connect.Retries, Pause: s.Connect.Pause, Timeout: s.Connect.Timeout, Failed: c.warn.failed, Reached: c.warn.reached}})
 	return c
 }
 
@@ -168,37 +163,4 @@ func failure(method string, to []Target, err error) error {
 		return fmt.Errorf("%s: %w", method, err)
 	}
 	return &Unreachable{Method: method, Targets: to, Err: err}
-}
-
-// dial connects. Like Hadoop's connections it retries by itself, before the
-// retry policy counts a failure: ipc.client.connect.max.retries times, with
-// equal pauses.
-func (c *Client) dial(ctx context.Context, address string) (net.Conn, error) {
-	for try := 0; ; try++ {
-		conn, err := c.dialOnce(ctx, address)
-		if err == nil {
-			c.warn.reached(address)
-			return conn, nil
-		}
-		c.warn.failed(address, err)
-		if try >= c.settings.ConnectRetries || ctx.Err() != nil {
-			return nil, err
-		}
-		select {
-		case <-time.After(c.settings.ConnectPause):
-		case <-ctx.Done():
-			return nil, err
-		}
-	}
-}
-
-func (c *Client) dialOnce(ctx context.Context, address string) (net.Conn, error) {
-	d := net.Dialer{Timeout: c.settings.ConnectTimeout}
-	conn, err := d.DialContext(ctx, "tcp", address)
-	if err == nil && conn.LocalAddr().String() == conn.RemoteAddr().String() {
-		// A free local port in the ephemeral range can connect to itself.
-		conn.Close()
-		return nil, &net.OpError{Op: "dial", Net: "tcp", Addr: conn.RemoteAddr(), Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
-	}
-	return conn, err
 }

@@ -82,7 +82,7 @@ func NewNodes(props *conf.Properties, attempt yarn.AttemptID, o NodesOptions) (*
 	}
 	n := &Nodes{attempt: attempt, tokens: o.Token, attempts: attempts(wait, interval), pause: milliseconds(interval), retrying: o.Retrying}
 	// Connections are tried once beneath the policy, as NMProxy sets it.
-	n.rpc = ipc.NewClient(ipc.ClientConfig{Timeout: s.CallTimeout, ConnectTimeout: s.ConnectTimeout})
+	n.rpc = ipc.NewClient(ipc.ClientConfig{Timeout: s.CallTimeout, Connect: ipc.Connect{Timeout: s.Connect.Timeout}})
 	return n, nil
 }
 

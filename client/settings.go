@@ -11,19 +11,15 @@ import (
 
 // settings are what a client takes from the configuration.
 type settings struct {
-	HA          bool
-	User, Admin []Target // ApplicationClientProtocol, ResourceManagerAdministrationProtocol
-	Master      []Target // ApplicationMasterProtocol
-	Policy      ipc.Policy
-	// ConnectRetries is how often one connection is tried again, at
-	// ConnectPause, before the policy counts a failure.
-	ConnectRetries int
-	ConnectPause   time.Duration
-	ConnectTimeout time.Duration
-	CallTimeout    time.Duration
-	CheckTimeout   time.Duration // for state and health, connecting included
-	PollInterval   time.Duration
-	PollTimeout    time.Duration // negative: never
+	HA           bool
+	User, Admin  []Target // ApplicationClientProtocol, ResourceManagerAdministrationProtocol
+	Master       []Target // ApplicationMasterProtocol
+	Policy       ipc.Policy
+	Connect      conf.Connect
+	CallTimeout  time.Duration
+	CheckTimeout time.Duration // for state and health, connecting included
+	PollInterval time.Duration
+	PollTimeout  time.Duration // negative: never
 }
 
 // maxResourceManagers bounds yarn.resourcemanager.ha.rm-ids.
@@ -53,25 +49,16 @@ func readMaster(p *conf.Properties) (settings, error) {
 // common is everything but the addresses.
 func common(r *conf.Reader) settings {
 	s := settings{
-		HA:             r.Bool("yarn.resourcemanager.ha.enabled", false),
-		ConnectRetries: r.Int("ipc.client.connect.max.retries", 10, conf.NotBelow(0)),
-		ConnectPause:   r.Duration("ipc.client.connect.retry.interval", time.Second, time.Millisecond, 0),
-		ConnectTimeout: r.Duration("ipc.client.connect.timeout", 20*time.Second, time.Millisecond, time.Millisecond),
-		CallTimeout:    r.Duration("ipc.client.rpc-timeout.ms", 120*time.Second, time.Millisecond, 0),
-		CheckTimeout:   r.Duration("ha.failover-controller.cli-check.rpc-timeout.ms", 20*time.Second, time.Millisecond, 0),
-		PollInterval:   r.Duration("yarn.client.application-client-protocol.poll-interval-ms", 200*time.Millisecond, time.Millisecond, 0),
-		PollTimeout:    milliseconds(r.Int64("yarn.client.application-client-protocol.poll-timeout-ms", -1, conf.AnyInt)),
-	}
-	if s.CallTimeout == 0 { // "never" in Hadoop; a day is bounded and as good
-		s.CallTimeout = 24 * time.Hour
+		HA:           r.Bool("yarn.resourcemanager.ha.enabled", false),
+		CallTimeout:  r.CallTimeout(),
+		CheckTimeout: r.Duration("ha.failover-controller.cli-check.rpc-timeout.ms", 20*time.Second, time.Millisecond, 0),
+		PollInterval: r.Duration("yarn.client.application-client-protocol.poll-interval-ms", 200*time.Millisecond, time.Millisecond, 0),
+		PollTimeout:  milliseconds(r.Int64("yarn.client.application-client-protocol.poll-timeout-ms", -1, conf.AnyInt)),
 	}
 	if s.CheckTimeout == 0 {
 		s.CheckTimeout = s.CallTimeout
 	}
-	s.Policy = policy(r, s.HA)
-	if s.HA {
-		s.ConnectRetries = r.Int("yarn.client.failover-retries", 0, conf.NotBelow(0))
-	}
+	s.Policy, s.Connect = policy(r, s.HA), r.Connect(s.HA)
 	return s
 }
 

@@ -42,7 +42,8 @@ type Tracker struct {
 	Targets        []TrackerTarget
 	Attempts       int           // nm.resourcemanager.connect.max-wait.ms, else yarn.resourcemanager.connect.max-wait.ms, over Base; math.MaxInt for ever
 	Base, Most     time.Duration // nm.resourcemanager.connect.retry-interval.ms, else yarn.resourcemanager.connect.retry-interval.ms
-	Patience       time.Duration // ipc.client.rpc-timeout.ms: how long an answer is waited for
+	Connect        Connect
+	CallTimeout    time.Duration // ipc.client.rpc-timeout.ms: how long an answer is waited for
 	MinimumVersion string        // nm.resourcemanager.minimum.version: NONE, EqualToNM or a version
 	Preserve       bool          // yarn.resourcemanager.work-preserving-recovery.enabled: containers outlive the ResourceManager
 	StoppedFor     time.Duration // nm.duration-to-track-stopped-containers: how long a finished container's id is refused

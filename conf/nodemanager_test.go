@@ -102,13 +102,20 @@ func TestTracker(t *testing.T) {
 	if want := []TrackerTarget{{Address: Address{"rm", 8031}, Property: rm + "resource-tracker.address"}}; !slices.Equal(one.Targets, want) {
 		t.Errorf("%+v", one.Targets)
 	}
-	if one.Attempts != 31 || one.Base != 30*time.Second || one.Most != one.Base || one.Patience != 2*time.Minute {
+	if one.Attempts != 31 || one.Base != 30*time.Second || one.Most != one.Base || one.CallTimeout != 2*time.Minute {
 		t.Errorf("%+v", one)
 	}
 	for value, want := range map[string]time.Duration{"20000": 20 * time.Second, "0": 24 * time.Hour} {
-		if got := node(t, "ipc.client.rpc-timeout.ms", value).Tracker.Patience; got != want {
+		if got := node(t, "ipc.client.rpc-timeout.ms", value).Tracker.CallTimeout; got != want {
 			t.Errorf("%s: an answer is waited for %v", value, got)
 		}
+	}
+	if want := (Connect{10, time.Second, 20 * time.Second}); one.Connect != want {
+		t.Errorf("%+v", one.Connect)
+	}
+	quick := []string{"ipc.client.connect.max.retries", "3", "ipc.client.connect.retry.interval", "50", "ipc.client.connect.timeout", "200"}
+	if got, want := node(t, quick...).Tracker.Connect, (Connect{3, 50 * time.Millisecond, 200 * time.Millisecond}); got != want {
+		t.Errorf("%+v", got)
 	}
 	own := node(t, nm+connect+"max-wait.ms", "-1", nm+connect+"retry-interval.ms", "500", "yarn."+connect+"max-wait.ms", "1").Tracker
 	if own.Attempts != math.MaxInt || own.Base != 500*time.Millisecond {
@@ -116,6 +123,9 @@ func TestTracker(t *testing.T) {
 	}
 	ha := node(t, rm+"ha.enabled", "true", rm+"ha.rm-ids", "a,b", rm+"hostname.a", "h1", rm+"resource-tracker.address.b", "h2:9031",
 		"yarn.client.failover-sleep-base-ms", "100", "yarn.client.failover-max-attempts", "7").Tracker
+	if ha.Connect.Retries != 0 {
+		t.Errorf("one of several ResourceManagers is looked for %d times more", ha.Connect.Retries)
+	}
 	want := []TrackerTarget{
 		{Address{"h1", 8031}, rm + "hostname.a"}, {Address{"h2", 9031}, rm + "resource-tracker.address.b"},
 	}

@@ -123,9 +123,7 @@ func (r *Reader) trackerPolicy(t *Tracker, ha bool) {
 		given = r.Int("yarn.client.failover-max-attempts", 0, AnyInt)
 	}
 	t.Base, t.Most = milliseconds(base), milliseconds(most)
-	if t.Patience = r.Duration("ipc.client.rpc-timeout.ms", 120*time.Second, time.Millisecond, 0); t.Patience == 0 {
-		t.Patience = 24 * time.Hour // "for ever" in Hadoop
-	}
+	t.CallTimeout, t.Connect = r.CallTimeout(), r.Connect(ha)
 	switch {
 	case given > 0:
 		t.Attempts = given

@@ -7,7 +7,6 @@ import (
 	"math"
 	"net"
 	"sync/atomic"
-	"time"
 
 	"github.com/heddle-project/heddle/conf"
 	"github.com/heddle-project/heddle/internal/seldom"
@@ -144,37 +143,10 @@ func (d *Daemon) prepareServices() error {
 	return nil
 }
 
-// How often the only ResourceManager is looked for before the policy of retries counts a failure.
-// compat: ipc.client.connect.max.retries and ipc.client.connect.retry.interval, whose defaults these are.
-const (
-	dialTries   = 10
-	dialPause   = time.Second
-	dialTimeout = 20 * time.Second
-)
-
-// patientDial connects as soon as somebody listens, if that is soon.
-func patientDial(ctx context.Context, address string) (net.Conn, error) {
-	dialer := net.Dialer{Timeout: dialTimeout}
-	for try := 1; ; try++ {
-		conn, err := dialer.DialContext(ctx, "tcp", address)
-		if err == nil || try == dialTries || ctx.Err() != nil {
-			return conn, err
-		}
-		select {
-		case <-time.After(dialPause):
-		case <-ctx.Done():
-			return nil, err
-		}
-	}
-}
-
 // reporting is how the ResourceManagers are called.
 func reporting(t *conf.Tracker, user string) ipc.ClientConfig {
-	way := ipc.ClientConfig{Credentials: ipc.Credentials{User: user}, Timeout: t.Patience}
-	if len(t.Targets) == 1 {
-		way.Dial, way.ConnectTimeout = patientDial, dialTries*(dialPause+dialTimeout)
-	}
-	return way
+	return ipc.ClientConfig{Credentials: ipc.Credentials{User: user}, Timeout: t.CallTimeout,
+		Connect: ipc.Connect{Retries: t.Connect.Retries, Pause: t.Connect.Pause, Timeout: t.Connect.Timeout}}
 }
 
 // prepareReporter makes the way to the ResourceManager.

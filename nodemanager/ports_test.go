@@ -69,7 +69,7 @@ func TestAResourceManagerThatHangsIsGivenUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer hangs.Close()
-	rm := ipc.NewClient(reporting(&conf.Tracker{Patience: 20 * time.Millisecond}, "yarn"))
+	rm := ipc.NewClient(reporting(&conf.Tracker{CallTimeout: 20 * time.Millisecond}, "yarn"))
 	defer rm.Close()
 	if _, err := rm.Call(t.Context(), hangs.Addr().String(), "p", "nodeHeartbeat", nil); err == nil || !strings.Contains(err.Error(), "no answer within 20ms") {
 		t.Error(err)

@@ -31,7 +31,7 @@ type peers struct {
 }
 
 func newPeers(h conf.HA, user string) *peers {
-	p := &peers{client: ipc.NewClient(ipc.ClientConfig{Credentials: ipc.Credentials{User: user}, Timeout: peerPatience, ConnectTimeout: peerPatience}), turn: make(chan struct{}, 1)}
+	p := &peers{client: ipc.NewClient(ipc.ClientConfig{Credentials: ipc.Credentials{User: user}, Timeout: peerPatience, Connect: ipc.Connect{Timeout: peerPatience}}), turn: make(chan struct{}, 1)}
 	for _, x := range h.Peers {
 		if x.ID != h.ID {
 			p.others = append(p.others, x)

@@ -129,7 +129,7 @@ func play(t *testing.T, f func(w *world), rms ...string) {
 
 // group is how the node reaches ResourceManagers.
 func (w *world) group(attempts int, rms ...string) *ipc.Group {
-	client := ipc.NewClient(ipc.ClientConfig{Credentials: ipc.Credentials{User: "yarn"}, Dial: w.network.dial, Timeout: time.Minute})
+	client := ipc.NewClient(ipc.ClientConfig{Credentials: ipc.Credentials{User: "yarn"}, Connect: ipc.Connect{Dial: w.network.dial}, Timeout: time.Minute})
 	w.t.Cleanup(func() { client.Close() })
 	group, err := ipc.NewGroup(client, rms, ipc.Policy{Attempts: attempts, Base: 2 * time.Second, Most: 4 * time.Second})
 	if err != nil {

@@ -292,11 +292,11 @@ func (b *besieged) master(connections int, reads bool) {
 		defer stop()
 		var deaf atomic.Bool
 		for range connections {
-			c := ipc.NewClient(ipc.ClientConfig{Credentials: creds, Timeout: time.Minute, Dial: func(ctx context.Context, address string) (net.Conn, error) {
+			c := ipc.NewClient(ipc.ClientConfig{Credentials: creds, Timeout: time.Minute, Connect: ipc.Connect{Dial: func(ctx context.Context, address string) (net.Conn, error) {
 				var d net.Dialer
 				nc, err := d.DialContext(ctx, "tcp", address)
 				return &deafConn{Conn: nc, deaf: &deaf, closed: make(chan struct{})}, err
-			}})
+			}}})
 			list = append(list, c)
 			_, err := c.Call(ctx, b.rm.address[masterPort], masterProtocol, "allocate", again)
 			b.must(err)

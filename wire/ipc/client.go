@@ -5,8 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"net"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,17 +28,15 @@ type Credentials struct {
 
 // ClientConfig describes a client.
 type ClientConfig struct {
-	Credentials    Credentials
-	Timeout        time.Duration // for one call, connecting excluded; 120 s (ipc.client.rpc-timeout.ms)
-	ConnectTimeout time.Duration // 20 s (ipc.client.connect.timeout)
-	CallerContext  string        // sent with every call
+	Credentials   Credentials
+	Timeout       time.Duration // for one call, connecting excluded; 120 s (ipc.client.rpc-timeout.ms)
+	Connect       Connect
+	CallerContext string // sent with every call
 	// RefuseSimple ends a login when a server answers a token with SIMPLE,
 	// as Hadoop does unless ipc.client.fallback-to-simple-auth-allowed.
 	// Clusters without Kerberos need it false: their servers do that.
 	RefuseSimple bool
 	Limits       Limits
-	// Dial, when set, replaces TCP.
-	Dial func(ctx context.Context, address string) (net.Conn, error)
 }
 
 var (
@@ -86,7 +82,7 @@ type linkKey struct {
 // NewClient connects to nothing yet.
 func NewClient(cfg ClientConfig) *Client {
 	or(&cfg.Timeout, 120*time.Second)
-	or(&cfg.ConnectTimeout, 20*time.Second)
+	or(&cfg.Connect.Timeout, 20*time.Second)
 	c := &Client{cfg: cfg, limits: cfg.Limits.withDefaults(defaultClientIdle), nonce: newNonce, links: map[linkKey]*link{}}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	rand.Read(c.id[:])
@@ -193,25 +189,4 @@ func (c *Client) drop(l *link) {
 	if c.links[l.key] == l {
 		delete(c.links, l.key)
 	}
-}
-
-func (c *Client) dial(ctx context.Context, address string) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.cfg.ConnectTimeout)
-	defer cancel()
-	if c.cfg.Dial != nil {
-		return c.cfg.Dial(ctx, address)
-	}
-	var d net.Dialer
-	nc, err := d.DialContext(ctx, "tcp", address)
-	if err == nil && selfConnected(nc) {
-		nc.Close()
-		return nil, &net.OpError{Op: "dial", Net: "tcp", Addr: nc.RemoteAddr(), Err: os.NewSyscallError("connect", errRefused)}
-	}
-	return nc, err
-}
-
-// selfConnected detects a quirk of TCP: dialling a free local port in the
-// ephemeral range can connect to itself.
-func selfConnected(nc net.Conn) bool {
-	return nc.LocalAddr().String() == nc.RemoteAddr().String()
 }

@@ -184,7 +184,7 @@ func (l *link) refuse(err error) {
 // travels with the first call.
 func (l *link) connect() (*frames, error) {
 	c := l.client
-	nc, err := c.dial(c.ctx, l.key.address)
+	nc, err := c.cfg.Connect.dial(c.ctx, l.key.address)
 	if err != nil {
 		return nil, err
 	}

@@ -196,7 +196,7 @@ func TestClientPingsAndTimesOut(t *testing.T) {
 			}
 		}()
 		c := dial(t, ClientConfig{Credentials: Credentials{User: "a"}, Timeout: 200 * time.Second,
-			Dial: func(context.Context, string) (net.Conn, error) { return near, nil }})
+			Connect: Connect{Dial: func(context.Context, string) (net.Conn, error) { return near, nil }}})
 		begun := time.Now()
 		_, err := c.Call(t.Context(), "x:1", clientProtocol, "echo", nil)
 		if !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(begun) != 200*time.Second {
@@ -214,7 +214,7 @@ func TestClientPingsAndTimesOut(t *testing.T) {
 
 func TestClientIdleCloses(t *testing.T) {
 	bubble(t, ServerConfig{}, func(t *testing.T, s *Server, m *memory) {
-		c := dial(t, ClientConfig{Credentials: Credentials{User: "a"}, Dial: m.dial})
+		c := dial(t, ClientConfig{Credentials: Credentials{User: "a"}, Connect: Connect{Dial: m.dial}})
 		for range 3 {
 			if _, err := c.Call(t.Context(), "x:1", clientProtocol, "echo", nil); err != nil {
 				t.Fatal(err)
@@ -236,7 +236,7 @@ func TestClientHandshakeEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := net.Pipe()
 		go io.Copy(io.Discard, far)
-		c := dial(t, ClientConfig{Credentials: withToken(amrm), Dial: func(context.Context, string) (net.Conn, error) { return near, nil }})
+		c := dial(t, ClientConfig{Credentials: withToken(amrm), Connect: Connect{Dial: func(context.Context, string) (net.Conn, error) { return near, nil }}})
 		begun := time.Now()
 		_, err := c.Call(t.Context(), "x:1", clientProtocol, "echo", nil)
 		var ce *ConnectError
