@@ -173,7 +173,7 @@ func (s *Scheduler) Started(of *core.App, at *demand.Attempt) {
 	if a.Unmanaged {
 		a.wait.Master = s.master(0, s.Min)
 	}
-	a.waits, a.active = false, false
+	a.waits, a.active, a.Apart = false, false, true
 	a.orderUsed, a.orderPending, a.stale = 0, 0, false
 	if !at.KeepContainers {
 		a.headLeaf, a.headUser = nil, nil
@@ -288,7 +288,7 @@ func (s *Scheduler) MoveTarget(of *core.App, target string, moving bool) (*queue
 		return nil, why
 	}
 	if moving && s.comparesLabels(a) {
-		a.Wants.ForgetAsked()
+		a.Own().ForgetAsked()
 	}
 	if why := s.keepsAccess(a, q); !why.OK() {
 		return nil, why

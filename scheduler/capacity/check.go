@@ -106,6 +106,9 @@ func (c *recount) checkLists() string {
 			if !a.active || a.queue != q {
 				return fmt.Sprintf("%s: %v is not one of its active applications", q.Path, a.ID)
 			}
+			if a.Apart || a.Wants.Shared() {
+				return fmt.Sprintf("%s: %v is active and shares its demand", q.Path, a.ID)
+			}
 			if i > 0 && q.Conf.Ordering != config.FairOrder && policyOf(q)(leafOf(q).active.apps[i-1], a) >= 0 {
 				return fmt.Sprintf("%s: %v is out of order", q.Path, a.ID)
 			}

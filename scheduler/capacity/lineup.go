@@ -27,7 +27,8 @@ func (l *lineup) find(a *app, compare func(a, b *app) int) int {
 func (l *lineup) enter(a *app, compare func(a, b *app) int) {
 	i, _ := slices.BinarySearchFunc(l.apps, a, compare)
 	l.apps = slices.Insert(l.apps, i, a)
-	a.idle = false
+	a.idle, a.Apart = false, false
+	a.Own()
 	l.busy.Insert(i)
 }
 

@@ -22,9 +22,9 @@ type App struct {
 	Avoid    map[cluster.Place]bool // hosts and racks, for all but masters
 	Newest   int64                  // the highest number of a container that this attempt has used
 	Live     cluster.Owned          // what the running attempt has
-	Shares   []AppShare             // by partition
-	inline   [1]AppShare            // of Shares, while there is only the default partition: a third of a decision in a large cluster
-	Wants    demand.Demand
+	Shares   []AppShare             // by partition; changed only after Own
+	Wants    *demand.Demand         // never nil; changed only after Own
+	Apart    bool                   // in no order of applications: no decision changes what it has and wants
 
 	demand.Kept
 	Priority  int32
@@ -49,11 +49,38 @@ func (a *App) nextID() yarn.ContainerID {
 // AppShare is what an application has in one partition.
 type AppShare struct{ Used, Reserved yarn.Resource }
 
-func (a *App) grow(parts int) {
-	if a.Shares == nil {
-		a.Shares = a.inline[:0]
+// own is what decisions change of an application. It lies together: a third of a decision in a large cluster.
+type own struct {
+	wants  demand.Demand
+	shares [1]AppShare // while there is only the default partition
+}
+
+// Own is what the application wants, which it shares with no other from now on, and may be changed; Shares, too. Applications that wait share both, which
+// takes a third of the memory.
+func (a *App) Own() *demand.Demand {
+	if a.Wants.Shared() {
+		a.unshare()
 	}
-	for len(a.Shares) < parts {
+	return a.Wants
+}
+
+//go:noinline
+func (a *App) unshare() {
+	mine := new(own)
+	a.Wants.CopyTo(&mine.wants)
+	a.Wants, a.Shares = &mine.wants, append(mine.shares[:0], a.Shares...)
+}
+
+// fit gives the application a share of every partition.
+func (s *Core) fit(a *App) {
+	n := s.Books.Partitions()
+	if len(s.zero) < n {
+		s.zero = make([]AppShare, n)
+	}
+	if a.Wants.Shared() {
+		a.Shares = s.zero[:n:n]
+	}
+	for len(a.Shares) < n {
 		a.Shares = append(a.Shares, AppShare{})
 	}
 }
@@ -79,7 +106,7 @@ func (a *App) Avoids(n *cluster.NodeBook) bool {
 // Bare is a copy that has nothing and wants nothing.
 func (a *App) Bare() App {
 	c := *a
-	c.Live, c.Wants, c.updates = cluster.NewOwned(), demand.Demand{}, nil
+	c.Live, c.Wants, c.updates = cluster.NewOwned(), &demand.Demand{}, nil
 	c.Shares = make([]AppShare, len(a.Shares))
 	return c
 }

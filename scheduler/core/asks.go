@@ -199,8 +199,38 @@ func (s *Core) Ask(ref AppRef, asks []yarn.Ask) {
 	if !a.Running || len(asks) == 0 {
 		return
 	}
-	s.enter(a, asks)
+	if !s.askAlike(a, asks) {
+		s.enter(a, asks)
+	}
 	s.asked(a)
+}
+
+// alike is what attempts ask for that are not admitted yet and have asked for nothing else: mostly a master like that of the one before. They share their
+// demand until they are admitted, which halves the memory of an application that waits.
+type alike struct {
+	ask   yarn.Ask
+	part  cluster.Part
+	wants *demand.Demand
+}
+
+// askAlike enters a first ask, if it is one of those.
+func (s *Core) askAlike(a *App, asks []yarn.Ask) bool {
+	ask := &asks[0]
+	if !a.Apart || a.Wants != &s.none || len(asks) > 1 || ask.Where != yarn.AnyHost || ask.Count <= 0 {
+		return false
+	}
+	f, p := &s.alike, s.Part(ask.Label)
+	if f.wants == nil || f.ask != *ask || f.part != p {
+		s.enter(a, asks)
+		if a.Apart {
+			*f = alike{*ask, p, a.Wants.Share()}
+		}
+		return true
+	}
+	a.Wants = f.wants
+	s.addPending(a.Leaf, &demand.Delta{Part: p, Size: f.wants.Pending(p), Count: f.wants.PendingContainers()})
+	s.policy.Asked(a, true)
+	return true
 }
 
 // Outstanding is what the application asks for at a priority; see the facade.
@@ -229,7 +259,7 @@ func (s *Core) enter(a *App, asks []yarn.Ask) {
 	for i := range asks {
 		s.keys = append(s.keys, demand.Key{Priority: asks[i].Priority, RequestID: asks[i].AllocationRequestID})
 	}
-	s.wants = a.Wants.Open(s.keys, s.wants)
+	s.wants = a.Own().Open(s.keys, s.wants)
 	for i, w := range s.wants {
 		if asks[i].Where == yarn.AnyHost {
 			w.Latest = int32(i)
@@ -327,7 +357,7 @@ func (s *Core) RestoreAsk(ref ContainerRef) {
 	}
 	for i := len(names) - 1; i >= 0; i-- {
 		count := int32(1)
-		w := a.Wants.OpenOne(k)
+		w := a.Own().OpenOne(k)
 		if r := s.rowOf(w, names[i]); r != nil {
 			count = r.Count + 1
 		}

@@ -2,8 +2,11 @@ package core
 
 import (
 	"fmt"
+	"reflect"
+	"slices"
 
 	"github.com/heddle-project/heddle/scheduler/cluster"
+	"github.com/heddle-project/heddle/scheduler/demand"
 	"github.com/heddle-project/heddle/scheduler/measure"
 	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
@@ -140,8 +143,31 @@ func (c *recount) charge(a *App, p part, container *cluster.Container) {
 	})
 }
 
+// checkAlike sees that nobody has changed a demand that attempts share.
+func (s *Core) checkAlike() string {
+	if s.none.Size() > 0 || !s.none.Shared() || slices.ContainsFunc(s.zero, func(has AppShare) bool { return has != AppShare{} }) {
+		return fmt.Sprintf("an attempt that asks for nothing asks for %+v and has %v", s.none, s.zero)
+	}
+	f := &s.alike
+	if f.wants == nil {
+		return ""
+	}
+	var fresh demand.Demand
+	w := fresh.Open([]demand.Key{{Priority: f.ask.Priority, RequestID: f.ask.AllocationRequestID}}, nil)[0]
+	fresh.Set(&s.Books.Places, w, demand.Row{Place: cluster.AnyPlace, Count: f.ask.Count, Size: f.ask.Capability, Relax: f.ask.RelaxLocality}, f.part, f.ask.Label, nil)
+	fresh.Close()
+	var got demand.Demand
+	if f.wants.CopyTo(&got); !f.wants.Shared() || !reflect.DeepEqual(&got, &fresh) {
+		return fmt.Sprintf("attempts that wait ask for %+v, and not for %+v", f.wants, fresh)
+	}
+	return ""
+}
+
 // demand adds up what is outstanding.
 func (c *recount) demand() string {
+	if wrong := c.s.checkAlike(); wrong != "" {
+		return wrong
+	}
 	for _, a := range c.s.Apps {
 		if a == nil || !a.Running {
 			continue

@@ -116,6 +116,7 @@ func (s *Core) RecoverContainer(r Recovered) ContainerRef {
 	s.freed(r.Node)
 	if r.Execution == yarn.Guaranteed {
 		p := s.Books.Node(r.Node).Part
+		a.Own()
 		a.Shares[p].Used = a.Shares[p].Used.Add(r.Resource)
 		s.use(a.Leaf, a, p, &r.Resource, 1, false)
 	}

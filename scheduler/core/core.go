@@ -54,6 +54,9 @@ type Core struct {
 
 	amount yarn.Resource // by which the usage of a queue changes
 	deltas []demand.Delta
+	alike  alike          // what was asked for last by an attempt that had asked for nothing
+	none   demand.Demand  // of all that ask for nothing
+	zero   []AppShare     // of all that share their demand, by partition
 	keys   []demand.Key   // of the running call
 	wants  []*demand.Want // what is known under them
 
@@ -74,8 +77,10 @@ type Core struct {
 
 // New is a core without nodes, queues and applications. Adopt gives it its queues.
 func New(settings *config.Cluster, calc measure.Calculator, policy Policy) Core {
-	return Core{Calc: calc, Min: settings.MinAllocation, Step: settings.MinAllocation, Most: settings.MaxAllocation, Books: cluster.NewBooks(settings.PortInName),
+	s := Core{Calc: calc, Min: settings.MinAllocation, Step: settings.MinAllocation, Most: settings.MaxAllocation, Books: cluster.NewBooks(settings.PortInName),
 		cluster: settings, policy: policy}
+	s.none.Share()
+	return s
 }
 
 // SetMaxPriority changes what priorities are cut to; see the facade.
@@ -124,7 +129,7 @@ func (s *Core) Part(label string) cluster.Part {
 		s.policy.Fit(n)
 		for _, a := range s.Apps {
 			if a != nil {
-				a.grow(n)
+				s.fit(a)
 			}
 		}
 	}

@@ -18,8 +18,8 @@ func (s *Core) AddApplication(in demand.Application, path string) (AppRef, yarn.
 	if !why.OK() {
 		return cluster.NoApp, why
 	}
-	a.Asked, a.Live = a.Priority, cluster.NewOwned()
-	a.grow(s.Books.Partitions())
+	a.Asked, a.Live, a.Wants = a.Priority, cluster.NewOwned(), &s.none
+	s.fit(a)
 	if k := len(s.freeApps); k > 0 {
 		a.Ref, s.freeApps = s.freeApps[k-1], s.freeApps[:k-1]
 	} else {
@@ -50,15 +50,15 @@ func (s *Core) AddAttempt(ref AppRef, at demand.Attempt) {
 	a.Priority = a.Asked // compat: an attempt does not take over what was changed for the one before
 	a.Mastered = a.Unmanaged
 	a.Attempt, a.Newest = at.ID.Attempt, at.Epoch<<yarn.EpochShift
-	a.Wants = demand.Demand{}
+	a.Wants = &s.none
 	a.AvoidAM = nil
 	a.updates = nil
 	if !at.KeepContainers {
 		s.forgetAvoided(a)
-		for p := range a.Shares {
-			a.Shares[p] = AppShare{}
-		}
+		s.fit(a)
 		a.Live = cluster.NewOwned()
+	} else {
+		a.Own()
 	}
 	s.starting = at
 	s.policy.Started(a, &s.starting)
@@ -117,7 +117,7 @@ func (s *Core) withdraw(a *App) {
 	if a.updates != nil {
 		a.updates.increases = nil
 	}
-	for _, d := range a.Wants.Clear(&s.Books.Places, nil) {
+	for _, d := range a.Own().Clear(&s.Books.Places, nil) {
 		s.addPending(a.Leaf, &d)
 	}
 }

@@ -191,7 +191,7 @@ func (s *Core) openUpdates(a *App, list []yarn.ContainerUpdate, mine map[yarn.Co
 			keys, of = append(keys, k), append(of, t)
 		}
 	}
-	for i, w := range a.Wants.Open(keys, nil) {
+	for i, w := range a.Own().Open(keys, nil) {
 		of[i].want = w
 	}
 }

@@ -103,6 +103,7 @@ type Demand struct {
 	pending     []yarn.Resource // by partition
 	waiting     int64           // containers outstanding
 	open        bool            // between Open and Close
+	shared      bool            // by several attempts; see CopyTo
 	tooManyIdle bool            // there may be too many idle keys
 	taken       bool            // inline.first is in use, or was
 	everAsked   [1]bool         // the memory of asked while there is one partition
