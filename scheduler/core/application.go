@@ -55,8 +55,8 @@ type own struct {
 	shares [1]AppShare // while there is only the default partition
 }
 
-// Own is what the application wants, which it shares with no other from now on, and may be changed; Shares, too. Applications that wait share both, which
-// takes a third of the memory.
+// Own is what the application wants, which may be changed, and so may Shares: it has both for itself from now on. Until then it shares them with others
+// that wait, as far as they are equal, and takes 320 bytes instead of 960.
 func (a *App) Own() *demand.Demand {
 	if a.Wants.Shared() {
 		a.unshare()

@@ -205,15 +205,14 @@ func (s *Core) Ask(ref AppRef, asks []yarn.Ask) {
 	s.asked(a)
 }
 
-// alike is what attempts ask for that are not admitted yet and have asked for nothing else: mostly a master like that of the one before. They share their
-// demand until they are admitted, which halves the memory of an application that waits.
+// alike is a first ask, and the demand of all attempts that wait and have asked for just that. Most ask for a master like that of the attempt before.
 type alike struct {
 	ask   yarn.Ask
 	part  cluster.Part
 	wants *demand.Demand
 }
 
-// askAlike enters a first ask, if it is one of those.
+// askAlike enters the first ask of an attempt that waits. It returns false, and has done nothing, if the asks are none.
 func (s *Core) askAlike(a *App, asks []yarn.Ask) bool {
 	ask := &asks[0]
 	if !a.Apart || a.Wants != &s.none || len(asks) > 1 || ask.Where != yarn.AnyHost || ask.Count <= 0 {

@@ -54,7 +54,7 @@ type Core struct {
 
 	amount yarn.Resource // by which the usage of a queue changes
 	deltas []demand.Delta
-	alike  alike          // what was asked for last by an attempt that had asked for nothing
+	alike  alike          // the latest first ask of an attempt that waits
 	none   demand.Demand  // of all that ask for nothing
 	zero   []AppShare     // of all that share their demand, by partition
 	keys   []demand.Key   // of the running call

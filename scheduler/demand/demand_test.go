@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -159,5 +160,37 @@ func TestAskedAfterClear(t *testing.T) {
 	}
 	if got := d.Asked(); len(got) != 1 || !got[0] {
 		t.Errorf("asked in %v", got)
+	}
+}
+
+// What is done to a copy of a shared demand is not done to the demand.
+func TestACopyOfASharedDemand(t *testing.T) {
+	b := cluster.NewBooks(false)
+	n := b.Node(b.AddNode(cluster.Node{ID: yarn.NodeID{Host: "h1", Port: 1}, Rack: "/r1"}))
+	k := Key{Priority: 1}
+	var nothing, shared Demand
+	set(&shared, b, k, "*", 2)
+	for _, d := range []*Demand{nothing.Share(), shared.Share()} {
+		var mine, untouched Demand
+		d.CopyTo(&mine)
+		d.CopyTo(&untouched)
+		if mine.Shared() || mine.Pending(0) != d.Pending(0) || mine.PendingContainers() != d.PendingContainers() || len(mine.Keys()) != len(d.Keys()) {
+			t.Fatalf("%+v is no copy of %+v", mine, d)
+		}
+		for _, w := range mine.Keys() {
+			w.Opportunities++
+			mine.Take(measure.Calculator{Types: 2}, &b.Places, w, cluster.OffSwitch, n)
+		}
+		set(&mine, b, k, "*", 7)
+		set(&mine, b, Key{Priority: 2}, "h1", 1)
+		set(&mine, b, Key{Priority: 2}, "*", 1)
+		mine.ForgetAsked()
+		if mine.PendingContainers() != 8 || len(mine.All()) != 2 {
+			t.Errorf("%+v", mine)
+		}
+		var now Demand
+		if d.CopyTo(&now); !reflect.DeepEqual(now, untouched) {
+			t.Errorf("%+v became %+v", untouched, now)
+		}
 	}
 }
