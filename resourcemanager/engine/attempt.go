@@ -36,7 +36,6 @@ type attempt struct {
 	trackingURL string // as the master gave it
 
 	*exchange // nil: its master has never had anything to hear or to say
-	lease     lease
 
 	startTime, finishTime int64
 	diagnostics           string
@@ -48,6 +47,8 @@ type attempt struct {
 
 // exchange is what an attempt has for its master, and what that has said.
 type exchange struct {
+	lease lease // since the master's last heartbeat
+
 	grants     []*container        // not fetched by the master yet; nil where one has ended
 	ungranted  int                 // how many of grants are nil
 	finished   []finishedContainer // not reported to the master yet
@@ -75,7 +76,7 @@ func (t *attempt) said() *exchange {
 // meet is the attempt's exchange with its master, which begins if it has not begun yet.
 func (t *attempt) meet() *exchange {
 	if t.exchange == nil {
-		t.exchange = &exchange{}
+		t.exchange = &exchange{lease: lease{attempt: t}}
 	}
 	return t.exchange
 }
@@ -97,7 +98,6 @@ func (e *Engine) startAttempt(a *application) {
 		id: yarn.AttemptID{Application: a.sub.ID, Attempt: number}, app: a,
 		host: "N/A", rpcPort: -1, exitStatus: yarn.ExitInvalid, responseID: -1, startTime: e.now.Wall,
 	}
-	t.lease.attempt = t
 	a.attempts = append(a.attempts, t)
 	e.attemptTo(t, yarn.AttemptSubmitted)
 	e.enterAttempt(t)
@@ -157,7 +157,7 @@ func (e *Engine) attemptStored(t *attempt, err error) {
 	case yarn.AttemptLaunchedUnmanagedSaving:
 		e.attemptTo(t, yarn.AttemptLaunched)
 		e.openLogin(t)
-		e.masterLeases.renew(&t.lease, e.now.Mono)
+		e.masterLeases.renew(&t.meet().lease, e.now.Mono)
 	case yarn.AttemptAllocatedSaving:
 		e.attemptTo(t, yarn.AttemptAllocated)
 		e.openLogin(t)
@@ -176,7 +176,7 @@ func (e *Engine) launched(c Launched) {
 	}
 	if t.state == yarn.AttemptAllocated {
 		e.attemptTo(t, yarn.AttemptLaunched)
-		e.masterLeases.renew(&t.lease, e.now.Mono)
+		e.masterLeases.renew(&t.meet().lease, e.now.Mono)
 	}
 	if !t.ending() {
 		e.attemptLaunched(t.app)
@@ -292,7 +292,7 @@ func (e *Engine) endAttempt(t *attempt, target yarn.AttemptState, final yarn.Fin
 func (e *Engine) attemptEndStored(t *attempt) {
 	e.attemptTo(t, t.target)
 	if t.target == yarn.AttemptFinishing {
-		e.masterLeases.renew(&t.lease, e.now.Mono) // the process has MasterExpiry to exit
+		e.masterLeases.renew(&t.meet().lease, e.now.Mono) // the process has MasterExpiry to exit
 		return
 	}
 	e.attemptGone(t)
@@ -304,13 +304,13 @@ func (e *Engine) attemptGone(t *attempt) {
 		return
 	}
 	t.gone = true
-	e.masterLeases.drop(&t.lease)
 	e.fx.Logins = append(e.fx.Logins, Login{Attempt: t.id, Open: false})
 	a := t.app
 	if t.master != nil && !t.master.state.Final() && (t.before == yarn.AttemptLaunched || t.before == yarn.AttemptAllocated || t.before == yarn.AttemptRunning) {
 		e.fx.Stops = append(e.fx.Stops, Stop{Attempt: t.id, User: a.sub.User, Node: t.master.node.id, Container: t.masterID})
 	}
 	if t.exchange != nil {
+		e.masterLeases.drop(&t.lease)
 		t.grants, t.opportunistic = nil, opportunistic.Asks{}
 		e.forgetGangs(t)
 	}

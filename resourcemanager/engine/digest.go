@@ -99,8 +99,8 @@ func (d *digest) application(e *Engine, a *application) {
 	for _, t := range a.attempts {
 		x := t.said()
 		d.ints(int64(t.id.Attempt), int64(t.state), t.masterID.Number, int64(t.exitStatus), int64(t.responseID), int64(len(x.grants)),
-			int64(len(x.finished)), int64(len(x.told)), int64(len(x.asks)), int64(x.rolledBack.len()), t.containers, t.startTime, t.finishTime, t.lease.since, int64(len(t.diagnostics)))
-		d.flags(t.registered, t.gone, x.releasing, t.dissolving, t.lease.held)
+			int64(len(x.finished)), int64(len(x.told)), int64(len(x.asks)), int64(x.rolledBack.len()), t.containers, t.startTime, t.finishTime, x.lease.since, int64(len(t.diagnostics)))
+		d.flags(t.registered, t.gone, x.releasing, t.dissolving, x.lease.held)
 		d.text(t.trackingURL)
 		for _, p := range slices.Sorted(maps.Keys(x.gangs)) {
 			g := x.gangs[p]

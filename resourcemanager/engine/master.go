@@ -33,7 +33,7 @@ func (e *Engine) welcome(t *attempt, c RegisterMaster) {
 	t.registered, t.responseID = true, 0
 	t.finished, t.told = append(t.told, t.finished...), nil // the last answer may have been lost
 	t.host, t.rpcPort, t.trackingURL = c.Host, c.RPCPort, c.TrackingURL
-	e.masterLeases.renew(&t.lease, e.now.Mono)
+	e.masterLeases.renew(&t.meet().lease, e.now.Mono)
 	if t.state != yarn.AttemptRunning {
 		e.attemptTo(t, yarn.AttemptRunning)
 	}
@@ -68,7 +68,7 @@ func (e *Engine) allocate(c *Allocate) {
 		return
 	}
 	if !t.ending() {
-		e.masterLeases.renew(&t.lease, e.now.Mono)
+		e.masterLeases.renew(&t.meet().lease, e.now.Mono)
 	}
 	if !t.registered {
 		e.fail(c.Ticket, refuse(NotRegistered, "AM is not registered for known application attempt: %s or RM had restarted after AM registered. AM should re-register.", c.Attempt))

@@ -108,7 +108,6 @@ func (e *Engine) restoreAttempt(a *application, r state.Attempt) {
 	t := &attempt{id: r.ID, app: a, state: r.Final, restored: &r, masterID: r.MasterContainer, exitStatus: r.ExitStatus, host: r.Host, rpcPort: r.RPCPort,
 		trackingURL: r.TrackingURL, responseID: -1, startTime: r.StartTime, finishTime: r.FinishTime, final: r.FinalStatus, diagnostics: r.Diagnostics,
 		containers: r.TotalContainers}
-	t.lease.attempt = t
 	if t.gone = r.Final.Final(); !t.gone {
 		t.meet()
 	}
@@ -153,7 +152,7 @@ func (e *Engine) resume(a *application) {
 	e.enterAttempt(t)
 	e.attemptTo(t, yarn.AttemptLaunched)
 	e.openLogin(t)
-	e.masterLeases.renew(&t.lease, e.now.Mono)
+	e.masterLeases.renew(&t.meet().lease, e.now.Mono)
 }
 
 // adopt takes over a container that was started before the restart and that its node
