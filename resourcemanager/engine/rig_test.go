@@ -502,11 +502,11 @@ func (r *rig) checkAttempt(t *attempt) string {
 	case yarn.AttemptAllocated:
 		fine = t.master != nil && !t.master.state.Final()
 	case yarn.AttemptLaunched, yarn.AttemptRunning, yarn.AttemptFinishing:
-		fine = t.lease.held
+		fine = t.said().lease.held
 	case yarn.AttemptFinalSaving:
 		fine = r.waits(nil, t, savedFinalAttempt)
 	default:
-		fine = r.dissolving(t) || t.state.Final() && t.gone && !t.lease.held && len(t.said().grants)+len(t.said().finished)+len(t.said().told) == 0
+		fine = r.dissolving(t) || t.state.Final() && t.gone && !t.said().lease.held && len(t.said().grants)+len(t.said().finished)+len(t.said().told) == 0
 	}
 	if !fine {
 		return fmt.Sprintf("%s is %s and nothing will ever happen to it", t.id, t.state)
