@@ -68,7 +68,7 @@ func damageResourceManager(a *arena) (store, labels *kept) {
 	for n := range apps {
 		id, err := submitUnmanaged(a.ctx, c)
 		a.must(err)
-		if n%5 == 0 {
+		if n%5 == 0 || n == apps-1 { // after the last kill nothing is written, and the daemon's end interrupts no write that nobody was told of
 			a.must(c.KillApplication(a.ctx, id, ""))
 		}
 		if n%(apps/4) == apps/5 {
@@ -127,6 +127,10 @@ func damageNodeManager(a *arena) *kept {
 		return all >= n
 	})
 	a.check(all >= n, "the node keeps its containers", "%d of %d", all, n)
+	a.until(time.Minute, func() bool { // as above: nothing is being written
+		s, err := os.Stat(path)
+		return err == nil && time.Since(s.ModTime()) > time.Second
+	})
 	node.kill()
 	k.take(a, path)
 	node.start() // takes the containers up again, so that they can be ended
