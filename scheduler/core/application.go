@@ -10,21 +10,21 @@ import (
 // App is one application and its running attempt. What every decision reads stands
 // together, before the rest.
 type App struct {
-	Leaf     *queue.Queue // that it is in
-	Outer    any          // the policy's struct around this one
+	Leaf     *queue.Queue   // that it is in
+	Shares   []AppShare     // by partition; changed only after Own
+	Wants    *demand.Demand // never nil; changed only after Own
 	Ref      AppRef
 	Held     int32                  // reservations
 	Open     int32                  // slots of containers
 	Running  bool                   // has an attempt that has not ended
 	Mastered bool                   // the master's container was found, or none is needed
 	Gone     bool                   // removed; the slot waits for its last container
+	Apart    bool                   // in no order of applications: no decision changes what it has and wants
 	Attempt  int32                  // number of the latest attempt; 0 before the first
 	Avoid    map[cluster.Place]bool // hosts and racks, for all but masters
 	Newest   int64                  // the highest number of a container that this attempt has used
 	Live     cluster.Owned          // what the running attempt has
-	Shares   []AppShare             // by partition; changed only after Own
-	Wants    *demand.Demand         // never nil; changed only after Own
-	Apart    bool                   // in no order of applications: no decision changes what it has and wants
+	Outer    any                    // the policy's struct around this one
 
 	demand.Kept
 	Priority  int32
@@ -49,10 +49,10 @@ func (a *App) nextID() yarn.ContainerID {
 // AppShare is what an application has in one partition.
 type AppShare struct{ Used, Reserved yarn.Resource }
 
-// own is what decisions change of an application. It lies together: a third of a decision in a large cluster.
+// own is what decisions change of an application. It lies together, so that a decision finds it at once.
 type own struct {
-	wants  demand.Demand
 	shares [1]AppShare // while there is only the default partition
+	wants  demand.Demand
 }
 
 // Own is what the application wants, which may be changed, and so may Shares: it has both for itself from now on. Until then it shares them with others
