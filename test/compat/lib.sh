@@ -76,15 +76,16 @@ mr_client() {
   java_client "$conf" org.apache.hadoop.examples.ExampleDriver "$example" ${opts[@]+"${opts[@]}"} "$@"
 }
 
-PORTS=
+# Ports that this script and those that called it have given out: whoever is to listen there may not do so yet.
+export HEDDLE_COMPAT_PORTS=${HEDDLE_COMPAT_PORTS:-}
 # free_port: puts a port into PORT: not in the ephemeral range, nobody listening, not given out before.
 free_port() {
   local p
   while :; do
     p=$(( 10000 + (RANDOM * 32768 + RANDOM) % 20000 ))
-    case " $PORTS " in *" $p "*) continue;; esac
+    case " $HEDDLE_COMPAT_PORTS " in *" $p "*) continue;; esac
     (exec 3<>"/dev/tcp/127.0.0.1/$p") 2>/dev/null && continue
-    PORTS="$PORTS $p"; PORT=$p; return
+    HEDDLE_COMPAT_PORTS="$HEDDLE_COMPAT_PORTS $p"; PORT=$p; return
   done
 }
 
