@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/heddle-project/heddle/client/clienttest"
+	"github.com/heddle-project/heddle/internal/freeport"
 	"github.com/heddle-project/heddle/wire/ipc"
 	"github.com/heddle-project/heddle/wire/pb"
 	"github.com/heddle-project/heddle/yarn"
@@ -146,22 +147,14 @@ func TestSubmitWaitsAndSubmitsAgainAfterFailover(t *testing.T) {
 	}
 }
 
-// dead is an address where nobody listens.
+// dead is an address where nobody listens, and that no connection takes by chance.
 func dead(t *testing.T) string {
 	t.Helper()
-	s, err := ipc.Listen(ipc.ServerConfig{Name: "short", Address: "127.0.0.1:0", Methods: []ipc.Method{ipc.MethodSimple}})
+	ports, err := freeport.Loopback(1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := s.Addr().String()
-	done := make(chan error, 1)
-	go func() { done <- s.Serve() }()
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	if err := errors.Join(s.Close(ctx), <-done); err != nil {
-		t.Fatal(err)
-	}
-	return address
+	return fmt.Sprintf("127.0.0.1:%d", ports[0])
 }
 
 func TestUnreachableSaysWhereAndWhichProperty(t *testing.T) {

@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"errors"
-	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -124,10 +123,8 @@ func TestARefusalIsFinal(t *testing.T) {
 }
 
 func TestANodeThatIsGoneIsGivenUp(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	id, err := yarn.ParseNodeID(dead(t))
 	must(t, err)
-	id := yarn.NodeID{Host: "127.0.0.1", Port: int32(l.Addr().(*net.TCPAddr).Port)}
-	l.Close()
 	var told []NodeRetry
 	_, err = openNodes(t, func(r NodeRetry) { told = append(told, r) }).Stop(t.Context(), id)
 	var gone *NodeUnreachable

@@ -139,6 +139,9 @@ func foreignWorld(t *testing.T, settings ...string) (w *world, started func() []
 	w = quietWorld(t, settings...)
 	java, jar, log := w.path("jdk/bin/java"), w.path("jars/hadoop-yarn-server-nodemanager-3.5.0.jar"), w.path("localizers")
 	script := fmt.Sprintf("#!/bin/sh\n%s=%q exec %q \"$@\"\n", fakeVariable, log, os.Args[0])
+	// No other test may fork meanwhile: its child would have the program open for writing, and such a file cannot be run.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	for file, text := range map[string]string{java: script, jar: "", w.path("jdk/release"): "JAVA_VERSION=\"17.0.1\"\n"} {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o755)); err != nil { //nolint:gosec // a program
 			t.Fatal(err)

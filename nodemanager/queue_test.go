@@ -129,7 +129,7 @@ func TestQueueOff(t *testing.T) {
 // TestPaused: a container is stopped for a guaranteed one, stays so over a sudden end of the node, and goes on afterwards.
 func TestPaused(t *testing.T) {
 	t.Parallel()
-	w := lasting(t, append([]string{opportunisticSettings + "use-pause-for-preemption", "true"}, queueing...)...)
+	w := lasting(t, append([]string{opportunisticSettings + "use-pause-for-preemption", "true", "yarn.nodemanager.sleep-delay-before-sigkill.ms", "60000"}, queueing...)...)
 	w.spawn()
 	a := w.runs("echo ready; while [ ! -e "+w.path("go-done")+" ]; do "+withTest+"echo >> "+w.path("ticks")+"; sleep 0.002; done; exit 5", opportunistic, sized(2048))
 	b := w.runs("trap 'exit 6' TERM; echo ready; while :; do "+withTest+"sleep 0.01; done", opportunistic, sized(2048))

@@ -143,7 +143,7 @@ func quietWorld(t *testing.T, settings ...string) *world {
 		"yarn.nodemanager.recovery.dir":                                                 w.path("recovery"),
 		"yarn.nodemanager.remote-app-log-dir":                                           "file://" + w.path("collected"),
 		"yarn.nodemanager.resource.memory-mb":                                           "4096",
-		"yarn.nodemanager.container-executor.exit-code-file.timeout-ms":                 "500",
+		"yarn.nodemanager.container-executor.exit-code-file.timeout-ms":                 "5000",
 		"yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "100",
 		"yarn.nodemanager.disk-health-checker.disk-utilization-threshold.enabled":       "false",
 		"yarn.nodemanager.heddle.disk-return-delay-ms":                                  "100",

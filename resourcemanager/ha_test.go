@@ -139,6 +139,7 @@ func TestManualFailover(t *testing.T) {
 			t.Errorf("the log lacks %s", line)
 		}
 	}
+	until(t, "the audit log's line", func() bool { return len(one.audits("transitionToStandby")) > 0 })
 	if lines := one.audits("transitionToStandby"); len(lines) != 1 || !strings.Contains(lines[0], "USER=carol") {
 		t.Errorf("audit: %q", lines)
 	}
@@ -247,7 +248,7 @@ func TestAutomaticFailover(t *testing.T) {
 // Cut off from ZooKeeper a ResourceManager answers nobody any more by the time its session can end.
 func TestCutOff(t *testing.T) {
 	zk := zookeepertest.New()
-	pair := newPairIn(t, zk, byElection("1500")...)
+	pair := newPairIn(t, zk, byElection("6000")...) // so long that no pause of the machine ends it
 	active, standby := activeOf(t, pair)
 	active.as("alice").newID()
 	active.mu.Lock()

@@ -67,7 +67,8 @@ func TestSubmitOverREST(t *testing.T) {
 	if len(all) != 1 || all[0].GetUser() != "alice" || all[0].GetName() != "rest" || all[0].GetYarnApplicationState() != pb.YarnApplicationState_ACCEPTED {
 		t.Errorf("applications %v", all)
 	}
-	if lines := w.audits("Submit Application Request"); len(lines) < 2 || !strings.Contains(lines[0], "USER=bob | IP=127.0.0.1") || !strings.Contains(lines[0], "RESULT=FAILURE") {
+	until(t, "the audit log's lines", func() bool { return len(w.audits("Submit Application Request")) >= 2 })
+	if lines := w.audits("Submit Application Request"); !strings.Contains(lines[0], "USER=bob | IP=127.0.0.1") || !strings.Contains(lines[0], "RESULT=FAILURE") {
 		t.Errorf("audit log:\n%s", strings.Join(lines, "\n"))
 	}
 }
@@ -100,6 +101,7 @@ func TestSignalAndResizeOverREST(t *testing.T) {
 	if got := w.page("/ws/v1/cluster/nodes/"+n.id.String(), 200); !strings.Contains(got, `"totalResource":{"memory":2048,"vCores":2`) {
 		t.Errorf("the node: %s", got)
 	}
+	until(t, "the audit log's lines", func() bool { return len(w.audits("updateNodeResource")) >= 2 })
 	if lines := strings.Join(w.audits("updateNodeResource"), "\n"); strings.Count(lines, "RESULT=FAILURE") != 1 || strings.Count(lines, "RESULT=SUCCESS") != 1 {
 		t.Errorf("audit log:\n%s", lines)
 	}

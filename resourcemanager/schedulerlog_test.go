@@ -46,6 +46,7 @@ func TestSchedulerLog(t *testing.T) {
 	if missing != "" {
 		t.Errorf("no %s", missing)
 	}
+	until(t, "the audit log's lines", func() bool { return len(w.audits("dumpSchedulerLogs")) >= 3 })
 	if got := strings.Join(w.audits("dumpSchedulerLogs"), "\n"); strings.Count(got, "RESULT=SUCCESS") != 1 || strings.Count(got, "RESULT=FAILURE") != 2 {
 		t.Errorf("audit log:\n%s", got)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -62,8 +63,8 @@ func TestFollowEndsWithItsContext(t *testing.T) {
 	moved := httptest.NewServer(http.RedirectHandler("/cluster/app/x", http.StatusFound)) // a proxy without a master
 	defer moved.Close()
 	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(20*time.Millisecond, cancel)
-	err := Follow(ctx, []string{moved.URL}, "5ec2e7", func(Event) { t.Error("an event from nowhere") })
+	once := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{PutIdleConn: func(error) { cancel() }}) // it has read an answer
+	err := Follow(once, []string{moved.URL}, "5ec2e7", func(Event) { t.Error("an event from nowhere") })
 	if err == nil || !strings.Contains(err.Error(), "302") || strings.Contains(err.Error(), "5ec2e7") {
 		t.Error(err)
 	}

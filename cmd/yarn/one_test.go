@@ -12,23 +12,10 @@ import (
 	"time"
 
 	"github.com/heddle-project/heddle/cli"
+	"github.com/heddle-project/heddle/internal/freeport"
 	"github.com/heddle-project/heddle/nodemanager"
 	"github.com/heddle-project/heddle/resourcemanager"
 )
-
-// unusedPorts are ports of loopback that nobody listens on.
-func unusedPorts(t *testing.T, n int) (out []int) {
-	t.Helper()
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close() // all are held until the last is found, so that they differ
-		out = append(out, l.Addr().(*net.TCPAddr).Port)
-	}
-	return out
-}
 
 // formerlyTwo is the configuration of a cluster that had two ResourceManagers, of which the one with that id is this machine.
 func formerlyTwo(t *testing.T, here string, ports []int) string {
@@ -91,7 +78,10 @@ func TestFilesOfTwoResourceManagers(t *testing.T) {
 // answering starts a ResourceManager with the files of two, of which this machine was id, and calls each of its ports. It runs until the test ends.
 func answering(t *testing.T, id string) (cli.Start, *journal) {
 	t.Helper()
-	ports := unusedPorts(t, 5)
+	ports, err := freeport.Loopback(5)
+	if err != nil {
+		t.Fatal(err)
+	}
 	dir := formerlyTwo(t, id, ports)
 	s := cli.Start{ConfDir: dir, LogFile: filepath.Join(dir, "daemons.log")}
 	log, err := openLog(s, "daemons")

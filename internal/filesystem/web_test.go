@@ -154,7 +154,7 @@ func TestWebStalls(t *testing.T) {
 	}))
 	defer s.Close()
 	defer close(stop)
-	f := connect(t, Config{Limits: Limits{Idle: 100 * time.Millisecond}}, s.URL)
+	f := connect(t, Config{Limits: Limits{Idle: time.Second}}, s.URL)
 	r, err := f.Open("/x")
 	if err != nil {
 		t.Fatal(err)

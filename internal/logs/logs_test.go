@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -60,7 +61,9 @@ func (w *writes) Write(b []byte) (int, error) {
 
 func (w *writes) lines() (n int) { return strings.Count(strings.Join(*w, ""), "\n") }
 
-func TestTogether(t *testing.T) {
+func TestTogether(t *testing.T) { synctest.Test(t, together) } // in which no time passes
+
+func together(t *testing.T) {
 	var out writes
 	log := slog.New(New(&out, slog.LevelInfo)).With("logger", "x")
 	Together(log, func() {

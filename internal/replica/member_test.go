@@ -38,9 +38,15 @@ func has(t testing.TB, m *replica.Member, key, value string) {
 	})
 }
 
-func commit(t testing.TB, m *replica.Member, key, value string) {
+// commit makes a change through the member that led when the test looked, or, if it has lost the lead since, through the one that leads.
+func commit(t testing.TB, g *replicatest.Group, m *replica.Member, key, value string) {
 	t.Helper()
-	if err := m.Commit(t.Context(), put(key, value)); err != nil {
+	err := m.Commit(t.Context(), put(key, value))
+	for errors.Is(err, replica.ErrNotLeader) || errors.Is(err, replica.ErrLost) {
+		_, m = g.Leader()
+		err = m.Commit(t.Context(), put(key, value))
+	}
+	if err != nil {
 		t.Fatalf("commit: %v", err)
 	}
 }
@@ -49,13 +55,13 @@ func TestLeaderEnds(t *testing.T) {
 	g := replicatest.New(t, t.TempDir(), 3)
 	g.Open(g.Names...)
 	gone, first := g.Leader()
-	commit(t, first, "a", "1")
+	commit(t, g, first, "a", "1")
 	for _, m := range g.Members {
 		has(t, m, "a", "1")
 	}
 	g.Close(gone)
 	_, second := g.Leader()
-	commit(t, second, "b", "2")
+	commit(t, g, second, "b", "2")
 	g.Open(gone)
 	has(t, g.Members[gone], "b", "2")
 	if err := g.Members[gone].Commit(t.Context(), put("c", "3")); !errors.Is(err, replica.ErrNotLeader) {
@@ -68,7 +74,7 @@ func TestLeaderCutOff(t *testing.T) {
 	g := replicatest.New(t, t.TempDir(), 3)
 	g.Open(g.Names...)
 	name, leader := g.Leader()
-	commit(t, leader, "a", "1")
+	commit(t, g, leader, "a", "1")
 	g.Isolate(name, true)
 	ctx, cancel := context.WithTimeout(t.Context(), g.Timeout)
 	defer cancel()
@@ -79,7 +85,7 @@ func TestLeaderCutOff(t *testing.T) {
 	if leader.Holds() {
 		t.Fatal("two have a lease")
 	}
-	commit(t, next, "a", "2")
+	commit(t, g, next, "a", "2")
 	g.Isolate(name, false)
 	has(t, leader, "a", "2")
 	has(t, leader, "lost", "")
@@ -91,7 +97,7 @@ func TestFarBehind(t *testing.T) {
 	g.Edit = func(c *replica.Config) { c.Keep = 10 }
 	g.Open(g.Names...)
 	_, leader := g.Leader()
-	commit(t, leader, "gone", "1")
+	commit(t, g, leader, "gone", "1")
 	behind := g.Names[2]
 	if g.Members[behind] == leader {
 		behind = g.Names[1]
@@ -99,7 +105,7 @@ func TestFarBehind(t *testing.T) {
 	has(t, g.Members[behind], "gone", "1")
 	g.Close(behind)
 	for i := range 60 {
-		commit(t, leader, fmt.Sprint("k", i), "1")
+		commit(t, g, leader, fmt.Sprint("k", i), "1")
 	}
 	if err := leader.Commit(t.Context(), replica.Batch{Changes: []replica.Change{{Bucket: "data", Key: "gone"}}}); err != nil {
 		t.Fatal(err)
@@ -107,7 +113,7 @@ func TestFarBehind(t *testing.T) {
 	g.Open(behind)
 	has(t, g.Members[behind], "k59", "1")
 	has(t, g.Members[behind], "gone", "")
-	commit(t, leader, "after", "1")
+	commit(t, g, leader, "after", "1")
 	has(t, g.Members[behind], "after", "1")
 }
 
@@ -116,20 +122,20 @@ func TestDiskLost(t *testing.T) {
 	g := replicatest.New(t, t.TempDir(), 3)
 	g.Open(g.Names...)
 	lost, leader := g.Leader()
-	commit(t, leader, "a", "1")
+	commit(t, g, leader, "a", "1")
 	g.Close(lost)
 	if err := os.RemoveAll(g.Dir(lost)); err != nil {
 		t.Fatal(err)
 	}
 	_, leader = g.Leader()
-	commit(t, leader, "b", "1")
+	commit(t, g, leader, "b", "1")
 	g.Open(lost)
 	has(t, g.Members[lost], "b", "1")
 	replicatest.Until(t, "vote", func() bool { s, _ := g.Members[lost].Standing(); return s.Voters == "rm1,rm2,rm3" })
 	name, _ := g.Leader()
 	g.Close(name)
 	_, leader = g.Leader()
-	commit(t, leader, "c", "1")
+	commit(t, g, leader, "c", "1")
 }
 
 func TestHandOver(t *testing.T) {
@@ -175,7 +181,7 @@ func TestStrangers(t *testing.T) {
 	g.Edit = nil
 	g.Open("rm3")
 	_, leader := g.Leader()
-	commit(t, leader, "a", "1")
+	commit(t, g, leader, "a", "1")
 }
 
 type locked struct {
@@ -203,7 +209,7 @@ func TestGarbage(t *testing.T) {
 		defer conn.Close()
 		_, _ = conn.Write([]byte(garbage))
 	}
-	commit(t, leader, "a", "1")
+	commit(t, g, leader, "a", "1")
 }
 
 func TestSecretFile(t *testing.T) {
@@ -228,7 +234,7 @@ func TestExchangedDirectories(t *testing.T) {
 	g := replicatest.New(t, t.TempDir(), 3)
 	g.Open(g.Names...)
 	_, leader := g.Leader()
-	commit(t, leader, "a", "1")
+	commit(t, g, leader, "a", "1")
 	g.Close("rm1", "rm2")
 	if err := os.Rename(g.Dir("rm1"), g.Dir("rm2")+"-x"); err != nil {
 		t.Fatal(err)
@@ -254,7 +260,7 @@ func TestBatchIsRefused(t *testing.T) {
 			t.Errorf("%s/%q: %v", c.Bucket, c.Key, err)
 		}
 	}
-	commit(t, leader, "a", "1")
+	commit(t, g, leader, "a", "1")
 }
 
 // TestLongRead: who reads for long keeps nobody waiting, however much the file grows meanwhile.
@@ -284,7 +290,7 @@ func TestRecover(t *testing.T) {
 	g := replicatest.New(t, t.TempDir(), 3)
 	g.Open(g.Names...)
 	_, leader := g.Leader()
-	commit(t, leader, "a", "1")
+	commit(t, g, leader, "a", "1")
 	for _, m := range g.Members {
 		has(t, m, "a", "1")
 	}
@@ -320,7 +326,7 @@ func TestRecover(t *testing.T) {
 
 	g.Open("rm1")
 	_, leader = g.Leader()
-	commit(t, leader, "b", "1")
+	commit(t, g, leader, "b", "1")
 	has(t, leader, "a", "1")
 	g.Open("rm2", "rm3")
 	voters := func() bool { s, _ := leader.Standing(); return s.Voters == "rm1,rm2,rm3" }
@@ -337,7 +343,7 @@ func TestRecover(t *testing.T) {
 		s, _ := g.Members["rm3"].Standing()
 		return s.Broken != nil && strings.Contains(s.Broken.Error(), "recovered from the copy of another member")
 	})
-	commit(t, leader, "c", "1")
+	commit(t, g, leader, "c", "1")
 	g.Close("rm3")
 	if err := os.RemoveAll(g.Dir("rm3")); err != nil {
 		t.Fatal(err)
@@ -347,7 +353,7 @@ func TestRecover(t *testing.T) {
 	replicatest.Until(t, "vote of all", voters)
 	g.Close("rm1")
 	_, leader = g.Leader()
-	commit(t, leader, "d", "1")
+	commit(t, g, leader, "d", "1")
 }
 
 // TestWitness: of two members and a witness each may be lost. The witness has all that was acknowledged, and never leads.
@@ -359,7 +365,7 @@ func TestWitness(t *testing.T) {
 	g.Open(g.Names...)
 	first, leader := g.Leader()
 	for i := range 4 {
-		commit(t, leader, fmt.Sprint("k", i), "1")
+		commit(t, g, leader, fmt.Sprint("k", i), "1")
 		if i%2 == 1 {
 			g.Close(first)
 		}
@@ -379,7 +385,7 @@ func TestWitness(t *testing.T) {
 		if next == "rm1" {
 			t.Fatal("the witness leads")
 		}
-		commit(t, m, fmt.Sprint("n", i), "1")
+		commit(t, g, m, fmt.Sprint("n", i), "1")
 		has(t, g.Members["rm1"], fmt.Sprint("n", i), "1")
 		if i%2 == 1 {
 			g.Open(first)
@@ -392,22 +398,22 @@ func TestWitness(t *testing.T) {
 		other = "rm3"
 	}
 	g.Isolate(other, true)
-	commit(t, leader, "missed", "1")
+	commit(t, g, leader, "missed", "1")
 	g.Close(first)
 	g.Isolate(other, false)
 	if next, m := g.Leader(); next != other {
 		t.Fatalf("%s leads", next)
 	} else {
 		has(t, m, "missed", "1")
-		commit(t, m, "x", "1")
+		commit(t, g, m, "x", "1")
 		leader = m
 	}
 	g.Open(first)
 	g.Members["rm1"].HandOver("rm1") // nobody hands over to it
-	commit(t, leader, "after", "1")
+	commit(t, g, leader, "after", "1")
 	has(t, g.Members[first], "after", "1")
 	g.Close("rm1")
-	commit(t, leader, "without", "1")
+	commit(t, g, leader, "without", "1")
 	witness = []string{"rm1", "rm2"}
 	if m, err := replica.Open(g.Config("rm1")); err == nil {
 		_ = m.Close()

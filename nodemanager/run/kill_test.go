@@ -17,24 +17,28 @@ import (
 
 // Each container says when it is ready in the file ready; what it leaves running sleeps for 1000 seconds.
 func TestKill(t *testing.T) {
+	const soon, longer, atLast = 150 * time.Millisecond, 2 * time.Second, time.Minute // how long they have after SIGTERM: none of those that obey takes all of it
 	for _, c := range []struct {
 		name, command string
 		code          int32
+		delay         time.Duration
 	}{
-		{"obedient", "trap 'echo bye 1><LOG_DIR>/bye; exit 7' TERM; echo 1>ready; while :; do sleep 0.01; done", 7},
-		{"ordinary", "echo 1>ready; exec sleep 1000", 143},
-		{"ignores SIGTERM", "trap '' TERM; echo 1>ready; while :; do sleep 1000; done", 137},
-		{"stopped", "(until grep -q State:.T /proc/$$/status; do sleep 0.01; done; echo 1>ready) & kill -STOP $$", 137},
-		{"own process group", "set -m; (trap '' TERM; sleep 1000) & echo 1>ready; wait", 143},
-		{"own session", "setsid bash -c 'trap \\\"\\\" TERM; echo 1>ready; sleep 1000' & wait", 143},
-		{"forks away", "(setsid bash -c 'trap \\\"\\\" TERM; (sleep 1000 & sleep 1000 & echo 1>ready) & sleep 1000' &); sleep 1000", 143},
-		{"all of it on stderr", "echo 1>ready; yes complaint 2><LOG_DIR>/stderr 1>&2", 143},
-		{"forks on and on", "trap '' TERM; for i in 1 2 3; do (while :; do sleep 0.01 & wait -n; setsid sleep 0.02 & done) & done; echo 1>ready; while :; do wait; done", 137},
+		{"obedient", "trap 'echo bye 1><LOG_DIR>/bye; exit 7' TERM; echo 1>ready; while :; do sleep 0.01; done", 7, atLast},
+		{"ordinary", "echo 1>ready; exec sleep 1000", 143, atLast},
+		{"ignores SIGTERM", "trap '' TERM; echo 1>ready; while :; do sleep 1000; done", 137, soon},
+		{"stopped", "(until grep -q State:.T /proc/$$/status; do sleep 0.01; done; echo 1>ready) & kill -STOP $$", 137, soon},
+		{"own process group", "set -m; (trap '' TERM; sleep 1000) & echo 1>ready; wait", 143, longer},
+		{"own session", "setsid bash -c 'trap \\\"\\\" TERM; echo 1>ready; sleep 1000' & wait", 143, longer},
+		{"forks away", "(setsid bash -c 'trap \\\"\\\" TERM; (sleep 1000 & sleep 1000 & echo 1>ready) & sleep 1000' &); sleep 1000", 143, longer},
+		{"all of it on stderr", "echo 1>ready; yes complaint 2><LOG_DIR>/stderr 1>&2", 143, atLast},
+		{"forks on and on", "trap '' TERM; for i in 1 2 3; do (while :; do sleep 0.01 & wait -n; setsid sleep 0.02 & done) & done; echo 1>ready; while :; do wait; done", 137, soon},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
+			cfg := testConfig()
+			cfg.KillDelay = c.delay
 			container := containerIn(t.TempDir(), c.command)
-			p := start(t, New(testConfig()), container)
+			p := start(t, New(cfg), container)
 			awaitFile(t, filepath.Join(container.WorkDir, "ready"))
 			if err := p.Kill(context.Background()); err != nil {
 				t.Fatal(err)

@@ -23,6 +23,15 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // patience bounds every wait of a test.
 const patience = 60 * time.Second
 
+// inBubble runs a test in a bubble of testing/synctest: candidates take its time, in which nothing is late.
+func inBubble(t *testing.T, test func(t *testing.T, s *zookeepertest.Server, clock func(*Config))) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		test(t, zookeepertest.New(), func(c *Config) { c.Clock = func() time.Duration { return time.Since(began) + time.Hour } })
+	})
+}
+
 // candidate is an Elector and the daemon that it makes active.
 type candidate struct {
 	*Elector
@@ -146,32 +155,33 @@ func TestNodes(t *testing.T) {
 
 // Cut off from ZooKeeper it steps down before its session can end, and another one takes over when that has ended.
 func TestPartition(t *testing.T) {
-	s := zookeepertest.New()
-	const session = 2 * time.Second
-	one := stands(t, s, "rm1", session)
-	one.reaches(Active)
-	two := stands(t, s, "rm2", time.Minute)
-	two.reaches(Standby)
-	s.Cut(one.conn)
-	cut := time.Now()
-	one.reaches(Away)
-	if d := time.Since(cut); d > session {
-		t.Errorf("it was active for %s more", d)
-	}
-	until(t, "a step down", func() bool { return len(one.told()) == 2 })
-	if one.Holds() || !strings.Contains(one.told()[1], "ZooKeeper has not answered") {
-		t.Errorf("%q", one.told())
-	}
-	s.ExpireCut(one.conn)
-	two.reaches(Active)
-	if !two.logged("was active before") {
-		t.Error("it is not told that rm1 is lost")
-	}
-	s.Mend(one.conn)
-	one.reaches(Standby)
-	if h := one.Status().Holder; h != "rm2" {
-		t.Errorf("%q", h)
-	}
+	inBubble(t, func(t *testing.T, s *zookeepertest.Server, clock func(*Config)) {
+		const session = 2 * time.Second
+		one := stands(t, s, "rm1", session, clock)
+		one.reaches(Active)
+		two := stands(t, s, "rm2", time.Minute, clock)
+		two.reaches(Standby)
+		s.Cut(one.conn)
+		cut := time.Now()
+		one.reaches(Away)
+		if d := time.Since(cut); d > session {
+			t.Errorf("it was active for %s more", d)
+		}
+		until(t, "a step down", func() bool { return len(one.told()) == 2 })
+		if one.Holds() || !strings.Contains(one.told()[1], "ZooKeeper has not answered") {
+			t.Errorf("%q", one.told())
+		}
+		s.ExpireCut(one.conn)
+		two.reaches(Active)
+		if !two.logged("was active before") {
+			t.Error("it is not told that rm1 is lost")
+		}
+		s.Mend(one.conn)
+		one.reaches(Standby)
+		if h := one.Status().Holder; h != "rm2" {
+			t.Errorf("%q", h)
+		}
+	})
 }
 
 func TestExpiry(t *testing.T) {
@@ -238,49 +248,51 @@ func TestForeignLock(t *testing.T) {
 
 // A server that is cut off from the others goes on answering reads: they do not make the lease longer.
 func TestServerWithoutQuorum(t *testing.T) {
-	s := zookeepertest.New()
-	const session = 2 * time.Second
-	one := stands(t, s, "rm1", session)
-	one.reaches(Active)
-	var reads atomic.Int64
-	s.Before(func(call, path string) error {
-		if call != "read" {
-			return zookeeper.ErrConnection
+	inBubble(t, func(t *testing.T, s *zookeepertest.Server, clock func(*Config)) {
+		const session = 2 * time.Second
+		one := stands(t, s, "rm1", session, clock)
+		one.reaches(Active)
+		var reads atomic.Int64
+		s.Before(func(call, path string) error {
+			if call != "read" {
+				return zookeeper.ErrConnection
+			}
+			reads.Add(1)
+			return nil
+		})
+		cut := time.Now()
+		one.reaches(Away)
+		if d := time.Since(cut); d > session || reads.Load() == 0 {
+			t.Errorf("it was active for %s more, and read %d times", d, reads.Load())
 		}
-		reads.Add(1)
-		return nil
+		until(t, "a step down", func() bool { return len(one.told()) == 2 })
+		s.Before(nil)
+		one.reaches(Active)
 	})
-	cut := time.Now()
-	one.reaches(Away)
-	if d := time.Since(cut); d > session || reads.Load() == 0 {
-		t.Errorf("it was active for %s more, and read %d times", d, reads.Load())
-	}
-	until(t, "a step down", func() bool { return len(one.told()) == 2 })
-	s.Before(nil)
-	one.reaches(Active)
 }
 
 // The lock may have changed between the read and the check: that is no failure of this one, and no sign of life either.
 func TestLockChangesDuringLook(t *testing.T) {
-	s := zookeepertest.New()
-	one := stands(t, s, "rm1", 600*time.Millisecond)
-	one.reaches(Active)
-	var once sync.Once
-	changed := make(chan bool)
-	s.Before(func(call, path string) error {
-		if call == "multi" {
-			once.Do(func() {
-				s.Put(testLock, one.info)
-				close(changed)
-			})
+	inBubble(t, func(t *testing.T, s *zookeepertest.Server, clock func(*Config)) {
+		one := stands(t, s, "rm1", 600*time.Millisecond, clock)
+		one.reaches(Active)
+		var once sync.Once
+		changed := make(chan bool)
+		s.Before(func(call, path string) error {
+			if call == "multi" {
+				once.Do(func() {
+					s.Put(testLock, one.info)
+					close(changed)
+				})
+			}
+			return nil
+		})
+		<-changed
+		until(t, "two more checks", func() bool { return s.Watches(testLock) == 1 && one.Holds() })
+		if got := one.told(); !slices.Equal(got, []string{"lead"}) {
+			t.Errorf("%q", got)
 		}
-		return nil
 	})
-	<-changed
-	until(t, "two more checks", func() bool { return s.Watches(testLock) == 1 && one.Holds() })
-	if got := one.told(); !slices.Equal(got, []string{"lead"}) {
-		t.Errorf("%q", got)
-	}
 }
 
 // While the lock makes no sense it is looked at again and again, with one watch.
@@ -295,7 +307,7 @@ func TestForeignLockIsWatchedOnce(t *testing.T) {
 		return nil
 	})
 	stands(t, s, "rm1", time.Minute)
-	until(t, "a third look", func() bool { return reads.Load() == 3 })
+	until(t, "a third look", func() bool { return reads.Load() >= 3 })
 	if n := s.Watches(testLock); n != 1 {
 		t.Errorf("%d watches", n)
 	}
@@ -396,10 +408,8 @@ func TestAbsenceOverSleep(t *testing.T) {
 
 // Without a connection an active one says that it is still active, and a standby that it cannot be elected.
 func TestAbsenceOfTheActive(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		began := time.Now()
-		s := zookeepertest.New()
-		one := stands(t, s, "rm1", time.Minute, func(c *Config) { c.Clock = func() time.Duration { return time.Since(began) + time.Hour } })
+	inBubble(t, func(t *testing.T, s *zookeepertest.Server, clock func(*Config)) {
+		one := stands(t, s, "rm1", time.Minute, clock)
 		one.reaches(Active)
 		s.Cut(one.conn)
 		time.Sleep(30 * time.Second)

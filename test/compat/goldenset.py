@@ -177,6 +177,14 @@ class Set:
         print("warning: %s is %s" % (app, a["state"]), file=sys.stderr)
         return a
 
+    def await_logs(self, *apps, secs=60):
+        """Until the logs of applications that have ended are collected."""
+        for app in apps:
+            for _ in range(secs * 4):
+                if self.get("/ws/v1/cluster/apps/" + app)["app"].get("logAggregationStatus") == "SUCCEEDED":
+                    break
+                time.sleep(0.25)
+
     def submission(self, app, queue, command, mem=512, **kw):
         d = {"application-id": app, "application-name": "rest", "queue": queue, "priority": 1,
              "application-type": "REST", "max-app-attempts": 1, "unmanaged-AM": False,

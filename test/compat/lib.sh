@@ -76,15 +76,16 @@ mr_client() {
   java_client "$conf" org.apache.hadoop.examples.ExampleDriver "$example" ${opts[@]+"${opts[@]}"} "$@"
 }
 
-PORTS=
+# Ports that this script and those that called it have given out: whoever is to listen there may not do so yet.
+export HEDDLE_COMPAT_PORTS=${HEDDLE_COMPAT_PORTS:-}
 # free_port: puts a port into PORT: not in the ephemeral range, nobody listening, not given out before.
 free_port() {
   local p
   while :; do
     p=$(( 10000 + (RANDOM * 32768 + RANDOM) % 20000 ))
-    case " $PORTS " in *" $p "*) continue;; esac
+    case " $HEDDLE_COMPAT_PORTS " in *" $p "*) continue;; esac
     (exec 3<>"/dev/tcp/127.0.0.1/$p") 2>/dev/null && continue
-    PORTS="$PORTS $p"; PORT=$p; return
+    HEDDLE_COMPAT_PORTS="$HEDDLE_COMPAT_PORTS $p"; PORT=$p; return
   done
 }
 
@@ -156,15 +157,20 @@ await_tasks() {
   return 1
 }
 
+# tasks PID...: how many tasks these JVMs run. One that starts a command is two processes for a moment, with one command line.
+tasks() { local p; for p in "$@"; do { tr '\0' '\n' <"/proc/$p/cmdline"; } 2>/dev/null | grep -m1 '^attempt_'; done | sort -u | wc -l; }
+
 # hold_tasks N: stops the JVMs (SIGSTOP) of the job's tasks until N are stopped, so that none ends before release_tasks, however quick the
 # machine is; fails after a minute.
+held=
 hold_tasks() {
-  local i; held=
+  local i
   for ((i = 0; i < 240; i++)); do
     held=$(processes YarnChild attempt_)
     # shellcheck disable=SC2086
     kill -STOP $held 2>/dev/null
-    [ "$(wc -w <<<"$held")" -ge "$1" ] && return 0
+    # shellcheck disable=SC2086
+    [ "$(tasks $held)" -ge "$1" ] && return 0
     sleep 0.25
   done
   return 1

@@ -48,7 +48,8 @@ var table = []way{
 
 	{command: yarn + "conf -lint", prints: `refused: 0, changed: 0, ignored: 0`},
 	{command: yarn + "queue -lint -strict", prints: `errors: 0, warnings: 0, hints: 0`},
-	{command: yarn + "--daemon start resourcemanager"},
+	{command: yarn + "--daemon start resourcemanager", // and the reader's way to the next command, lest the NodeManager be there first, which it would warn of
+		instead: yarn + "--daemon start resourcemanager && until curl -sf -o /dev/null http://localhost:8088/ws/v1/cluster/info; do sleep 0.1; done"},
 	{command: yarn + "--daemon start nodemanager"},
 	{command: yarn + "node -list", prints: `Total Nodes:1\n(?s:.*)RUNNING`, again: true},
 

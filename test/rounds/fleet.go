@@ -224,6 +224,13 @@ func readGrants(path string, epochs map[int64]*granted, seen map[yarn.ContainerI
 	defer in.Close()
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 1<<20)
+	lines.Split(func(data []byte, atEOF bool) (int, []byte, error) {
+		n, line, err := bufio.ScanLines(data, false)
+		if atEOF && n == 0 {
+			n = len(data) // the kill has cut it off
+		}
+		return n, line, err
+	})
 	for lines.Scan() {
 		line := lines.Text()
 		if !strings.Contains(line, "\tOPERATION=AM Allocated Container\t") {

@@ -29,6 +29,7 @@ type queueRun struct {
 	version int64
 	values  map[string]string
 	usual   time.Duration // how long a change takes
+	http    http.Client   // waits for answers, however slow the machine is
 
 	taken, refused, between, during, unanswered, survived int
 }
@@ -40,7 +41,7 @@ func (r *run) changes(n int, random *rand.Rand) error {
 	if err := r.fleet.start(); err != nil {
 		return err
 	}
-	q := &queueRun{run: r, random: random, usual: 10 * time.Millisecond}
+	q := &queueRun{run: r, random: random, usual: 10 * time.Millisecond, http: http.Client{Timeout: patience}}
 	name, err := r.fleet.active(r.ctx, "")
 	if err != nil {
 		return err
@@ -198,7 +199,7 @@ func (q *queueRun) send(active string, m *config.Mutation, kill bool) (status in
 		go func() { time.Sleep(wait); killed <- q.fleet.kill(active) }()
 	}
 	began := time.Now()
-	r, err := q.fleet.http.Do(request)
+	r, err := q.http.Do(request)
 	if err == nil {
 		b, readErr := io.ReadAll(io.LimitReader(r.Body, 1<<20))
 		_ = r.Body.Close()
@@ -227,7 +228,7 @@ func (q *queueRun) get(active, path string, into any) error {
 		return err
 	}
 	request.Header.Set("Accept", "application/json")
-	r, err := q.fleet.http.Do(request)
+	r, err := q.http.Do(request)
 	if err != nil {
 		return err
 	}

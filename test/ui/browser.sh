@@ -27,7 +27,7 @@ cluster() {
 
 # pair: two ResourceManagers without an election. rm1 is active, its pages are at $ACTIVE; rm2 is a standby at $STANDBY.
 pair() {
-  local r=yarn.resourcemanager id k port=$((20000 + RANDOM % 20000))
+  local r=yarn.resourcemanager id k port=$((10000 + RANDOM % 20000)) # no connection takes those by chance
   mkdir -p "$dir/pair"
   {
     echo "<configuration>"

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
 // rows makes a message of n bytes in pieces of up to 700, each of which begins with how many are left.
@@ -100,10 +99,10 @@ func TestStreamOfAnotherLength(t *testing.T) {
 
 // What a peer does not read is not made, is counted as what waits for it, and is let go with its connection.
 func TestStreamUnread(t *testing.T) {
-	s := serve(t, ServerConfig{Protocols: streaming(), Limits: Limits{Write: 200 * time.Millisecond, MaxResponse: 64 * mib}})
+	s := serve(t, ServerConfig{Protocols: streaming(), Limits: Limits{MaxResponse: 64 * mib}})
 	slow := rawDial(t, s)
 	slow.as("a", "stream", 1, size(48*mib))
-	for waited := false; !waited || s.Stats().Queued != 0; time.Sleep(time.Millisecond) {
-		waited = waited || s.Stats().Queued > 30*mib
-	}
+	waitFor(t, func() bool { return s.Stats().Queued > 30*mib })
+	slow.Close()
+	waitFor(t, func() bool { return s.Stats().Queued == 0 })
 }

@@ -131,6 +131,7 @@ func TestGoneDoNotRun(t *testing.T) {
 	second.as("b", "work", 20, nil)
 	waitFor(t, func() bool { return s.Stats().InFlight == 2 })
 	second.Close()
+	waitFor(t, func() bool { return slices.ContainsFunc(s.open(), func(c *conn) bool { return c.sock.gone() }) })
 	held.Reply(nil)
 	waitFor(t, func() bool { return s.Stats().Connections == 1 })
 	if n := s.Stats(); n.Dropped != 1 || n.Calls != 2 || len(w.begun) != 0 {

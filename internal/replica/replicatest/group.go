@@ -154,7 +154,7 @@ func (g *Group) Isolate(name string, off bool) {
 // Until waits for something.
 func Until(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("no %s", what)
 		}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -22,6 +23,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func write(t testing.TB, file, text string) {
 	t.Helper()
+	// No other test may fork meanwhile: its child would have the file open for writing, and a program that is so cannot be run.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o755)); err != nil { //nolint:gosec // some are programs
 		t.Fatal(err)
 	}

@@ -283,14 +283,14 @@ func TestHostile(t *testing.T) {
 func TestLongAnswer(t *testing.T) {
 	am := master(t, func(w http.ResponseWriter, _ *http.Request) {
 		for range 4 {
-			time.Sleep(40 * time.Millisecond)
+			time.Sleep(300 * time.Millisecond)
 			_, _ = io.WriteString(w, "slow ")
 			_ = http.NewResponseController(w).Flush()
 		}
 	})
 	f := start(t, am.URL)
 	short := httptest.NewUnstartedServer(f.proxy)
-	short.Config.ReadTimeout = 50 * time.Millisecond
+	short.Config.ReadTimeout = time.Second // long enough for the request
 	short.Start()
 	defer short.Close()
 	f.url = short.URL
