@@ -2,7 +2,6 @@ package core
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 
 	"github.com/heddle-project/heddle/scheduler/cluster"
@@ -152,13 +151,15 @@ func (s *Core) checkAlike() string {
 	if f.wants == nil {
 		return ""
 	}
-	var fresh demand.Demand
-	w := fresh.Open([]demand.Key{{Priority: f.ask.Priority, RequestID: f.ask.AllocationRequestID}}, nil)[0]
-	fresh.Set(&s.Books.Places, w, demand.Row{Place: cluster.AnyPlace, Count: f.ask.Count, Size: f.ask.Capability, Relax: f.ask.RelaxLocality}, f.part, f.ask.Label, nil)
-	fresh.Close()
-	var got demand.Demand
-	if f.wants.CopyTo(&got); !f.wants.Shared() || !reflect.DeepEqual(&got, &fresh) {
-		return fmt.Sprintf("attempts that wait ask for %+v, and not for %+v", f.wants, fresh)
+	row := demand.Row{Place: cluster.AnyPlace, Count: f.ask.Count, Size: f.ask.Capability, Relax: f.ask.RelaxLocality}
+	keys, sum := f.wants.Keys(), measure.Times(row.Size, int64(row.Count))
+	if !f.wants.Shared() || f.wants.Size() != 1 || len(keys) != 1 || f.wants.Pending(f.part) != sum || f.wants.PendingContainers() != int64(row.Count) {
+		return fmt.Sprintf("attempts that wait ask for %+v, and not for %+v", f.wants, f.ask)
+	}
+	w := keys[0]
+	asked := w.Priority == f.ask.Priority && w.RequestID == f.ask.AllocationRequestID && w.Update.IsZero() && w.Part == f.part && w.Label == f.ask.Label && w.HasAny && w.Any == row
+	if !asked || w.Opportunities|w.Missed|w.Rereserved != 0 || w.Leveled || len(w.Rows)+len(w.Reservations) > 0 {
+		return fmt.Sprintf("attempts that wait ask for %+v, and not for %+v", w, f.ask)
 	}
 	return ""
 }

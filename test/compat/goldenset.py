@@ -177,8 +177,9 @@ class Set:
         print("warning: %s is %s" % (app, a["state"]), file=sys.stderr)
         return a
 
-    def await_logs(self, *apps, secs=60):
-        """Until the logs of applications that have ended are collected."""
+    def await_logs(self, *apps, secs=60, settle=0):
+        """Until the logs of applications that have ended are collected, and for `settle` seconds at least."""
+        time.sleep(settle)
         for app in apps:
             for _ in range(secs * 4):
                 if self.get("/ws/v1/cluster/apps/" + app)["app"].get("logAggregationStatus") == "SUCCEEDED":
