@@ -2,14 +2,14 @@ package conf
 
 import "time"
 
-// Connect says how a server is looked for, before the policy of retries counts a failure; see ipc.Connect.
+// Connect says how often, and for how long, connecting is tried before the policy of retries counts a failure; see ipc.Connect.
 type Connect struct {
-	Retries int           // ipc.client.connect.max.retries; yarn.client.failover-retries if there are several ResourceManagers
+	Retries int           // ipc.client.connect.max.retries; with yarn.resourcemanager.ha.enabled yarn.client.failover-retries
 	Pause   time.Duration // ipc.client.connect.retry.interval
 	Timeout time.Duration // ipc.client.connect.timeout
 }
 
-// Connect reads how a ResourceManager is looked for; ha: it is one of several.
+// Connect reads how to connect to a ResourceManager; ha: yarn.resourcemanager.ha.enabled.
 func (r *Reader) Connect(ha bool) Connect {
 	c := Connect{
 		Retries: r.Int("ipc.client.connect.max.retries", 10, NotBelow(0)),

@@ -38,12 +38,14 @@ func has(t testing.TB, m *replica.Member, key, value string) {
 	})
 }
 
-// commit makes a change through the member that led when the test looked, or, if it has lost the lead since, through the one that leads.
+// commit makes a change through m or, if m has lost the lead, through whoever leads now.
 func commit(t testing.TB, g *replicatest.Group, m *replica.Member, key, value string) {
 	t.Helper()
 	err := m.Commit(t.Context(), put(key, value))
-	for errors.Is(err, replica.ErrNotLeader) || errors.Is(err, replica.ErrLost) {
-		_, m = g.Leader()
+	for began := time.Now(); (errors.Is(err, replica.ErrNotLeader) || errors.Is(err, replica.ErrLost)) && time.Since(began) < time.Minute; {
+		name, leader := g.Leader()
+		t.Logf("commit of %s: %v; again through %s", key, err, name)
+		m = leader
 		err = m.Commit(t.Context(), put(key, value))
 	}
 	if err != nil {

@@ -47,7 +47,7 @@ type attempt struct {
 
 // exchange is what an attempt has for its master, and what that has said.
 type exchange struct {
-	lease lease // since the master's last heartbeat
+	lease lease // the master must call before it ends or, once it is finishing, exit
 
 	grants     []*container        // not fetched by the master yet; nil where one has ended
 	ungranted  int                 // how many of grants are nil

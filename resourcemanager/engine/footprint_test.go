@@ -23,7 +23,7 @@ func (g *gallery) Application(v *view.Application) { g.apps = append(g.apps, v) 
 func TestFootprint(t *testing.T) {
 	const (
 		apps = 20_000
-		most = 2000 // bytes of one
+		most = 1300 // bytes of one
 		seen = 420  // bytes of its view
 	)
 	sched, err := scheduler.New(queues(t, config.Property{Name: "maximum-applications", Value: strconv.Itoa(2 * apps)}))

@@ -293,7 +293,7 @@ func TestRetry(t *testing.T) {
 	t.Run("never ready", func(t *testing.T) {
 		t.Parallel()
 		n := serve(t, notReady)
-		open(t, retryPause*9/10, good).failsOn(t, n.id, "recovering") // over when the second try comes, and not before, however slow the first one is
+		open(t, retryPause*9/10, good).failsOn(t, n.id, "recovering") // over when the second try comes
 		if len(n.seen()) != 2 {
 			t.Errorf("calls: %v", n.seen())
 		}

@@ -19,7 +19,7 @@ type App struct {
 	Running  bool                   // has an attempt that has not ended
 	Mastered bool                   // the master's container was found, or none is needed
 	Gone     bool                   // removed; the slot waits for its last container
-	Apart    bool                   // in no order of applications: no decision changes what it has and wants
+	Apart    bool                   // CapacityScheduler: this attempt has not been in the order of its queue yet, so that no walk has seen it
 	Attempt  int32                  // number of the latest attempt; 0 before the first
 	Avoid    map[cluster.Place]bool // hosts and racks, for all but masters
 	Newest   int64                  // the highest number of a container that this attempt has used
@@ -49,14 +49,14 @@ func (a *App) nextID() yarn.ContainerID {
 // AppShare is what an application has in one partition.
 type AppShare struct{ Used, Reserved yarn.Resource }
 
-// own is what decisions change of an application. It lies together, so that a decision finds it at once.
+// own has shares and demand of one application side by side: a decision reads both.
 type own struct {
 	shares [1]AppShare // while there is only the default partition
 	wants  demand.Demand
 }
 
-// Own is what the application wants, which may be changed, and so may Shares: it has both for itself from now on. Until then it shares them with others
-// that wait, as far as they are equal, and takes 320 bytes instead of 960.
+// Own makes Wants and Shares the application's own, so that they may be changed, and returns Wants. Until then an application shares them with others
+// that want the same and have nothing, which saves two thirds of the memory of one that waits.
 func (a *App) Own() *demand.Demand {
 	if a.Wants.Shared() {
 		a.unshare()
@@ -71,7 +71,7 @@ func (a *App) unshare() {
 	a.Wants, a.Shares = &mine.wants, append(mine.shares[:0], a.Shares...)
 }
 
-// fit gives the application a share of every partition.
+// fit gives the application a share of every partition: of its own, or the zeros that all have who share their demand.
 func (s *Core) fit(a *App) {
 	n := s.Books.Partitions()
 	if len(s.zero) < n {

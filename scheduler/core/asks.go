@@ -205,14 +205,16 @@ func (s *Core) Ask(ref AppRef, asks []yarn.Ask) {
 	s.asked(a)
 }
 
-// alike is a first ask, and the demand of all attempts that wait and have asked for just that. Most ask for a master like that of the attempt before.
+// alike is the latest first ask of an attempt that waits, and the demand that came of it. The next attempts that ask for the same, as most do, share the
+// demand.
 type alike struct {
 	ask   yarn.Ask
 	part  cluster.Part
 	wants *demand.Demand
 }
 
-// askAlike enters the first ask of an attempt that waits. It returns false, and has done nothing, if the asks are none.
+// askAlike enters the first ask of an attempt that waits. It does nothing and returns false if the attempt does not wait, has asked before, or asks for
+// more than one thing.
 func (s *Core) askAlike(a *App, asks []yarn.Ask) bool {
 	ask := &asks[0]
 	if !a.Apart || a.Wants != &s.none || len(asks) > 1 || ask.Where != yarn.AnyHost || ask.Count <= 0 {

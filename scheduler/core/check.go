@@ -145,7 +145,7 @@ func (c *recount) charge(a *App, p part, container *cluster.Container) {
 // checkAlike sees that nobody has changed a demand that attempts share.
 func (s *Core) checkAlike() string {
 	if s.none.Size() > 0 || !s.none.Shared() || slices.ContainsFunc(s.zero, func(has AppShare) bool { return has != AppShare{} }) {
-		return fmt.Sprintf("an attempt that asks for nothing asks for %+v and has %v", s.none, s.zero)
+		return fmt.Sprintf("what attempts share that ask for nothing was changed: they want %+v and have %v", s.none, s.zero)
 	}
 	f := &s.alike
 	if f.wants == nil {
@@ -154,12 +154,12 @@ func (s *Core) checkAlike() string {
 	row := demand.Row{Place: cluster.AnyPlace, Count: f.ask.Count, Size: f.ask.Capability, Relax: f.ask.RelaxLocality}
 	keys, sum := f.wants.Keys(), measure.Times(row.Size, int64(row.Count))
 	if !f.wants.Shared() || f.wants.Size() != 1 || len(keys) != 1 || f.wants.Pending(f.part) != sum || f.wants.PendingContainers() != int64(row.Count) {
-		return fmt.Sprintf("attempts that wait ask for %+v, and not for %+v", f.wants, f.ask)
+		return fmt.Sprintf("the shared demand %+v is not what %+v asks for", f.wants, f.ask)
 	}
 	w := keys[0]
 	asked := w.Priority == f.ask.Priority && w.RequestID == f.ask.AllocationRequestID && w.Update.IsZero() && w.Part == f.part && w.Label == f.ask.Label && w.HasAny && w.Any == row
 	if !asked || w.Opportunities|w.Missed|w.Rereserved != 0 || w.Leveled || len(w.Rows)+len(w.Reservations) > 0 {
-		return fmt.Sprintf("attempts that wait ask for %+v, and not for %+v", w, f.ask)
+		return fmt.Sprintf("the shared demand %+v is not what %+v asks for", w, f.ask)
 	}
 	return ""
 }

@@ -55,8 +55,8 @@ type Core struct {
 	amount yarn.Resource // by which the usage of a queue changes
 	deltas []demand.Delta
 	alike  alike          // the latest first ask of an attempt that waits
-	none   demand.Demand  // of all that ask for nothing
-	zero   []AppShare     // of all that share their demand, by partition
+	none   demand.Demand  // shared by attempts that have not asked for anything
+	zero   []AppShare     // shared by applications that share their demand; by partition
 	keys   []demand.Key   // of the running call
 	wants  []*demand.Want // what is known under them
 

@@ -195,6 +195,7 @@ func (s *Core) moveUsage(c ContainerRef, from, to part) {
 		count = 0
 	}
 	s.moveKillable(container, a.Leaf, a.Leaf, from, to)
+	a.Own() // an attempt that waits may have a container of the one before
 	a.Shares[from].Used = a.Shares[from].Used.Sub(container.Resource)
 	a.Shares[to].Used = a.Shares[to].Used.Add(container.Resource)
 	minus := resource{}.Sub(container.Resource)

@@ -2,16 +2,16 @@ package demand
 
 import "slices"
 
-// Share has several attempts use the demand, which must not be changed any more.
+// Share marks the demand as used by several attempts: nobody may change it from now on.
 func (d *Demand) Share() *Demand {
 	d.shared = true
 	return d
 }
 
-// Shared tells whether the demand must not be changed.
+// Shared tells whether several attempts use the demand.
 func (d *Demand) Shared() bool { return d.shared }
 
-// CopyTo makes an empty demand equal to a shared one, which has no more than one key, and no rows of places. The copy may be changed.
+// CopyTo makes c, which is empty, a copy of a shared demand that may be changed. d has one key at most, and asks for no hosts or racks.
 func (d *Demand) CopyTo(c *Demand) {
 	*c = *d
 	c.shared = false

@@ -68,7 +68,7 @@ func damageResourceManager(a *arena) (store, labels *kept) {
 	for n := range apps {
 		id, err := submitUnmanaged(a.ctx, c)
 		a.must(err)
-		if n%5 == 0 || n == apps-1 { // after the last kill nothing is written, and the daemon's end interrupts no write that nobody was told of
+		if n%5 == 0 || n == apps-1 { // nothing is written after the last one, so that the daemon is not killed in the middle of a write
 			a.must(c.KillApplication(a.ctx, id, ""))
 		}
 		if n%(apps/4) == apps/5 {
@@ -127,7 +127,7 @@ func damageNodeManager(a *arena) *kept {
 		return all >= n
 	})
 	a.check(all >= n, "the node keeps its containers", "%d of %d", all, n)
-	a.until(time.Minute, func() bool { // as above: nothing is being written
+	a.until(time.Minute, func() bool { // nothing is being written
 		s, err := os.Stat(path)
 		return err == nil && time.Since(s.ModTime()) > time.Second
 	})

@@ -185,6 +185,8 @@ class Set:
                 if self.get("/ws/v1/cluster/apps/" + app)["app"].get("logAggregationStatus") == "SUCCEEDED":
                     break
                 time.sleep(0.25)
+            else:
+                print("warning: the logs of %s are not collected" % app, file=sys.stderr)
 
     def submission(self, app, queue, command, mem=512, **kw):
         d = {"application-id": app, "application-name": "rest", "queue": queue, "priority": 1,

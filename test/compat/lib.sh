@@ -116,7 +116,7 @@ workload() {
   URL=$(rm_http "$CONF")
   # Seen by every node: the clusters of this kit are on one machine.
   WORK=$(mktemp -d "${TMPDIR:-/tmp}/heddle-$(basename "$0").XXXXXX"); chmod 755 "$WORK"
-  trap '[ -n "${HEDDLE_COMPAT_KEEP:-}" ] || rm -rf "$WORK"' EXIT
+  trap 'release_tasks; [ -n "${HEDDLE_COMPAT_KEEP:-}" ] || rm -rf "$WORK"' EXIT
   export HEDDLE_COMPAT_OPTS="${HEDDLE_COMPAT_OPTS:-} -Duser.home=$WORK"
   START=$(now_ms)
 }
@@ -164,7 +164,7 @@ tasks() { local p; for p in "$@"; do { tr '\0' '\n' <"/proc/$p/cmdline"; } 2>/de
 # machine is; fails after a minute.
 held=
 hold_tasks() {
-  local i
+  local i; [ "$1" -gt 0 ] || return 1
   for ((i = 0; i < 240; i++)); do
     held=$(processes YarnChild attempt_)
     # shellcheck disable=SC2086
@@ -178,7 +178,8 @@ hold_tasks() {
 # release_tasks: what hold_tasks stopped goes on.
 release_tasks() {
   # shellcheck disable=SC2086
-  kill -CONT $held 2>/dev/null || true
+  [ -z "$held" ] || kill -CONT $held 2>/dev/null || true
+  held=
 }
 
 # leftovers: waits up to 30 s for the job's last process to go; what stays is put in $left and killed.

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// Connect says how a server is looked for, before a Policy counts a failure.
+// Connect says how often, and for how long, connecting is tried before a Policy counts a failure.
 type Connect struct {
 	Retries int           // tries after the first one (ipc.client.connect.max.retries)
 	Pause   time.Duration // before each of them (ipc.client.connect.retry.interval)
 	Timeout time.Duration // of one try; 20 s (ipc.client.connect.timeout)
-	// Failed and Reached, when set, are called after each try.
+	// Failed, when set, is called after each try that fails, Reached after one that succeeds.
 	Failed  func(address string, err error)
 	Reached func(address string)
 	// Dial, when set, replaces TCP.

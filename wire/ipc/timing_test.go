@@ -111,19 +111,21 @@ func TestIdleEnds(t *testing.T) {
 // A peer that calls and never reads is closed after the write deadline. Its
 // handler has long returned, and another connection is served meanwhile.
 func TestSlowReaderEnds(t *testing.T) {
-	bubble(t, ServerConfig{}, func(t *testing.T, s *Server, m *memory) {
-		slow, other := m.raw(t), m.raw(t)
-		slow.send(simplePreface, contextFrame("a", "", clientProtocol), request(1, 0, clientProtocol, "echo", make([]byte, 1000)))
-		other.send(simplePreface, contextFrame("b", "", clientProtocol), request(1, 0, clientProtocol, "echo", nil))
-		other.frame()
-		time.Sleep(61 * time.Second)
-		if _, err := slow.Write([]byte{0}); !errors.Is(err, io.ErrClosedPipe) {
-			t.Fatal(err)
-		}
-		if n := s.Stats(); n.SlowReaders != 1 || n.Connections != 1 {
-			t.Fatalf("%+v", n)
-		}
-	})
+	for method, body := range map[string][]byte{"echo": make([]byte, 1000), "stream": size(mib)} {
+		bubble(t, ServerConfig{Protocols: streaming()}, func(t *testing.T, s *Server, m *memory) {
+			slow, other := m.raw(t), m.raw(t)
+			slow.send(simplePreface, contextFrame("a", "", clientProtocol), request(1, 0, clientProtocol, method, body))
+			other.send(simplePreface, contextFrame("b", "", clientProtocol), request(1, 0, clientProtocol, "echo", nil))
+			other.frame()
+			time.Sleep(61 * time.Second)
+			if _, err := slow.Write([]byte{0}); !errors.Is(err, io.ErrClosedPipe) {
+				t.Fatalf("%s: %v", method, err)
+			}
+			if n := s.Stats(); n.SlowReaders != 1 || n.Connections != 1 {
+				t.Fatalf("%s: %+v", method, n)
+			}
+		})
+	}
 }
 
 // The answers that wait for one peer are bounded in bytes.
