@@ -195,3 +195,50 @@ func TestNewPartitionAfterAQueueHasGone(t *testing.T) {
 		t.Error(wrong)
 	}
 }
+
+// A container that has ended and not left its node goes with the node to another partition, as in Apache, and what it used with it. If its application waits by
+// then for another master, the applications that wait with it have as little as before.
+func TestWhoWaitsHasNothingOfAContainerThatMoves(t *testing.T) {
+	cfg, _, err := config.Parse([]config.Property{{Name: config.Prefix + "root.queues", Value: "a"}, {Name: config.Prefix + "root.a.capacity", Value: "100"},
+		{Name: config.Prefix + "root.accessible-node-labels", Value: "*"}, {Name: config.Prefix + "maximum-am-resource-percent", Value: "0.1"}},
+		config.Cluster{MinAllocation: yarn.NewResource(1024, 1), MaxAllocation: yarn.NewResource(8192, 8), LabelsEnabled: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(cfg.Capacity)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.AsApache = true
+	s.SetLabels([]config.Label{{Name: "z"}})
+	node := s.AddNode(cluster.Node{ID: yarn.NodeID{Host: "h0", Port: 1}, Total: yarn.NewResource(8192, 8)})
+	var apps []AppRef
+	begin := func(i int, number int32) {
+		id := yarn.AttemptID{Application: yarn.ApplicationID{ClusterTimestamp: 1, Sequence: int32(i)}, Attempt: number}
+		s.AddAttempt(apps[i], demand.Attempt{ID: id, AM: yarn.NewResource(1024, 1)})
+		s.Ask(apps[i], []yarn.Ask{{Where: yarn.AnyHost, Capability: yarn.NewResource(1024, 1), Count: 1, RelaxLocality: true}})
+	}
+	for i := range 3 {
+		a, why := s.AddApplication(demand.Application{ID: yarn.ApplicationID{ClusterTimestamp: 1, Sequence: int32(i)}, User: "ann"}, "a")
+		if !why.OK() {
+			t.Fatal(why)
+		}
+		apps = append(apps, a)
+		begin(i, 1)
+	}
+	s.Offer(node, yarn.Now{Wall: 1, Mono: 1}, nil)
+	masters := s.Containers(apps[0], nil)
+	if len(masters) != 1 || s.app(apps[1]).active {
+		t.Fatal("nothing is tested")
+	}
+	s.Launched(masters[0])
+	s.EndAttempt(apps[0], false) // the second application is admitted
+	begin(0, 2)
+	if a := s.app(apps[0]); a.active || s.Container(masters[0]).Live || a.Wants != s.app(apps[2]).Wants {
+		t.Fatal("nothing is tested")
+	}
+	s.SetNodeLabel(node, "z")
+	if has := s.app(apps[2]).Shares; slices.ContainsFunc(has, func(p core.AppShare) bool { return p != core.AppShare{} }) {
+		t.Errorf("an application that has no container has %v", has)
+	}
+}
