@@ -455,7 +455,7 @@ func TestClose(t *testing.T) {
 	}
 	start := time.Now()
 	d.Close()
-	if took := time.Since(start); took > callTimeout/4 { // the call that hangs would take longer
+	if took := time.Since(start); took > time.Second {
 		t.Errorf("the end took %s", took)
 	}
 	d.launchOn(away)

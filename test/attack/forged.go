@@ -45,7 +45,7 @@ func forged(a *arena) {
 		hostile.SetTrackingURL(url)
 		_, err := hostile.Allocate(a.ctx, 0)
 		a.must(err)
-		known := a.until(started, func() bool {
+		known := a.until(5*time.Second, func() bool {
 			var got struct{ App struct{ TrackingURL string } }
 			return json.Unmarshal([]byte(f.ask("GET", web+"/ws/v1/cluster/apps/"+bad.String(), "").body), &got) == nil && got.App.TrackingURL == url
 		})

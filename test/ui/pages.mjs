@@ -159,16 +159,11 @@ await test("a list of 100,000 rows keeps few of them", async () => {
   await show(page, "/apps");
   await page.getByText("100,000 in all").waitFor();
   for (const [share, name] of [[0.5, "n5"], [1, "n99999"]]) {
-    let took = Infinity; // the best of some tries: what else runs on the machine makes it longer, and nothing makes it shorter than it is
-    for (let i = 0; i < 3 && took >= 2000; i++) {
-      if (i > 0) { await show(page, "/apps"); await page.getByText("100,000 in all").waitFor(); }
-      const began = Date.now();
-      await page.getByRole("group", { name: "Applications, scrolls" }).evaluate((e, s) => { e.scrollTop = e.scrollHeight * s; }, share);
-      await page.locator(".grid-body").getByText(name, { exact: share === 1 }).first().waitFor();
-      took = Math.min(took, Date.now() - began);
-      want((await page.locator(".grid-body [role=row]").count()) < 100, "all rows are there");
-    }
-    want(took < 2000, `scrolling took ${took} ms`);
+    const began = Date.now();
+    await page.getByRole("group", { name: "Applications, scrolls" }).evaluate((e, s) => { e.scrollTop = e.scrollHeight * s; }, share);
+    await page.locator(".grid-body").getByText(name, { exact: share === 1 }).first().waitFor();
+    want(Date.now() - began < 2000, `scrolling took ${Date.now() - began} ms`);
+    want((await page.locator(".grid-body [role=row]").count()) < 100, "all rows are there");
   }
   await page.context().close();
 });
