@@ -18,8 +18,9 @@ import (
 type contexts struct {
 	stored store.Contexts // nil: all are in memory
 
-	mu   sync.Mutex
-	byID map[yarn.ApplicationID]*kept
+	mu      sync.Mutex
+	byID    map[yarn.ApplicationID]*kept // those in memory
+	written appSet                       // the applications whose contexts the store has; empty without stored
 }
 
 // kept is a context and who still waits to hear whether it is accepted.
@@ -29,32 +30,41 @@ type kept struct {
 	accepted bool
 }
 
-// inStore stands for every context that is not in memory.
+// inStore stands for every context that the store has and that is not in memory.
 var inStore = &kept{accepted: true}
 
-func newContexts() *contexts { return &contexts{byID: map[yarn.ApplicationID]*kept{}} }
-
-// Expect is told how many contexts earlier terms have stored, before any other comes.
-func (c *contexts) Expect(n int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.byID = make(map[yarn.ApplicationID]*kept, n)
+func newContexts() *contexts {
+	return &contexts{byID: map[yarn.ApplicationID]*kept{}, written: appSet{}}
 }
 
-// Recovered is told of some of them.
+// Recovered is told of applications that earlier terms have stored.
 func (c *contexts) Recovered(apps []*state.Application) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, a := range apps {
-		c.byID[a.ID] = c.accepted(a.Context)
+		c.settled(a.ID, a.Context)
 	}
 }
 
-func (c *contexts) accepted(b []byte) *kept {
-	if c.stored != nil {
+// settled notes that an application with that context is stored and that its master is not there. mu is held.
+func (c *contexts) settled(id yarn.ApplicationID, context []byte) {
+	if c.stored == nil {
+		c.byID[id] = &kept{bytes: context, accepted: true}
+		return
+	}
+	delete(c.byID, id)
+	c.written.add(id)
+}
+
+// of returns the context of an application, nil if there is none. mu is held.
+func (c *contexts) of(id yarn.ApplicationID) *kept {
+	if k := c.byID[id]; k != nil {
+		return k
+	}
+	if c.written.has(id) {
 		return inStore
 	}
-	return &kept{bytes: b, accepted: true}
+	return nil
 }
 
 // Keep implements client.Contexts. The first context under an id stays, also
@@ -62,7 +72,7 @@ func (c *contexts) accepted(b []byte) *kept {
 func (c *contexts) Keep(id yarn.ApplicationID, b []byte) (done func(accepted bool), ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	k := c.byID[id]
+	k := c.of(id)
 	switch {
 	case k == nil:
 		k = &kept{bytes: b}
@@ -82,10 +92,10 @@ func (c *contexts) settle(id yarn.ApplicationID, k *kept, accepted bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case c.byID[id] != k || k == inStore:
+	case c.byID[id] != k:
 	case accepted:
 		k.accepted = true
-		c.byID[id] = c.accepted(k.bytes)
+		c.settled(id, k.bytes)
 	default:
 		if k.waiting--; k.waiting == 0 && !k.accepted {
 			delete(c.byID, id)
@@ -96,8 +106,9 @@ func (c *contexts) settle(id yarn.ApplicationID, k *kept, accepted bool) {
 // Drop forgets a context.
 func (c *contexts) Drop(id yarn.ApplicationID) {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	delete(c.byID, id)
-	c.mu.Unlock()
+	c.written.remove(id)
 }
 
 // Get returns a context, nil if there is none, and keeps it in memory until Release: a
@@ -113,7 +124,7 @@ func (c *contexts) Get(id yarn.ApplicationID) ([]byte, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.byID[id] == inStore {
+	if c.of(id) == inStore {
 		c.byID[id] = &kept{bytes: b, accepted: true}
 	}
 	return b, nil
@@ -122,7 +133,7 @@ func (c *contexts) Get(id yarn.ApplicationID) ([]byte, error) {
 func (c *contexts) find(id yarn.ApplicationID) *kept {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.byID[id]
+	return c.of(id)
 }
 
 func (k *kept) context() []byte {
@@ -137,7 +148,7 @@ func (c *contexts) Release(id yarn.ApplicationID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if k := c.byID[id]; k != nil && k.accepted {
-		c.byID[id] = c.accepted(k.bytes)
+		c.settled(id, k.bytes)
 	}
 }
 

@@ -239,11 +239,7 @@ func (d *Daemon) webConfig() (web.Config, error) {
 	if h := w.Operators.Address.Host; h != "" {
 		hosts = append(hosts, publicHost(h))
 	}
-	site, err := d.Load()
-	if err != nil {
-		return web.Config{}, err
-	}
-	return web.Config{ActivePages: active, LogService: conf.NewReader(site).String("yarn.log.server.web-service.url", ""),
+	return web.Config{ActivePages: active, LogService: conf.NewReader(d.site).String("yarn.log.server.web-service.url", ""),
 		Source: d, Controller: d, Address: d.webAddr, FilterByUser: w.FilterByUser, SubmissionsOff: !w.RESTSubmission,
 		Largest: yarn.NewResource(d.settings.Allocation.MaximumMB, int64(d.settings.Allocation.MaximumVCores)),
 		Config: webgate.Config{StaticUser: w.StaticUser, AnonymousRefused: !w.SimpleAnonymous, AnonymousWrites: w.AnonymousWrites,

@@ -2,6 +2,8 @@ package resourcemanager
 
 import (
 	"context"
+	"slices"
+	"sync"
 
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/state"
@@ -22,13 +24,12 @@ func (t *term) recover(ctx context.Context) error {
 		t.Log.Info("recovering", "applications", all, "draining nodes", len(s.NodeDeadlines), "attempts", len(s.Attempts), "labels", len(s.Labels.Known), "reservations", len(s.Reservations), "epoch", s.Epoch)
 		t.loop.Post(engine.Recover{Labels: s.Labels, Drains: s.NodeDeadlines, Reservations: s.Reservations, Coming: all})
 	}
-	t.contexts.Expect(all)
-	attempts := map[yarn.ApplicationID][]state.Attempt{}
+	r := recovery{term: t, all: all, attempts: map[yarn.ApplicationID][]state.Attempt{}}
 	for _, x := range s.Attempts { // in the order of their ids, so each application's are oldest first
-		attempts[x.ID.Application] = append(attempts[x.ID.Application], x)
+		r.attempts[x.ID.Application] = append(r.attempts[x.ID.Application], x)
 	}
-	t.recoverPart(store.Part{Applications: s.Applications, Made: s.Made}, attempts, all)
-	if err := cannotLoad(t.recoverComing(ctx, func(p store.Part) { t.recoverPart(p, attempts, all) })); err != nil {
+	r.part(store.Part{Applications: s.Applications, Made: s.Made}, func() {})
+	if err := cannotLoad(t.stream.Each(ctx, func(p store.Part) { r.part(p, func() { t.stream.Free(p) }) })); err != nil {
 		return err
 	}
 	if all > 0 {
@@ -36,47 +37,57 @@ func (t *term) recover(ctx context.Context) error {
 	}
 	t.storedGroups.Clear()
 	for _, x := range s.Attempts {
-		if len(attempts[x.ID.Application]) > 0 {
+		if len(r.attempts[x.ID.Application]) > 0 {
 			t.leaveAlone(x.Key(), x.Orphaned())
 		}
 	}
 	return ctx.Err()
 }
 
-// recoverComing calls take for the applications that are not in the snapshot. Its errors are those of Stream.Each.
-func (t *term) recoverComing(ctx context.Context, take func(store.Part)) error {
-	if t.stream == nil {
-		return nil
-	}
-	return t.stream.Each(ctx, take)
+// recovery hands the applications of a store to the engine.
+type recovery struct {
+	*term
+	all      int                                    // how many applications there are
+	attempts map[yarn.ApplicationID][]state.Attempt // of applications that were not handed over yet
+	spare    sync.Pool                              // of *[]engine.RecoveredApplication that the engine is done with
 }
 
-// recoverPart hands applications to the engine and deletes their attempts from attempts. all is the number of applications of all parts.
-func (t *term) recoverPart(p store.Part, attempts map[yarn.ApplicationID][]state.Attempt, all int) {
-	cmd := engine.RecoverApplications{Applications: make([]engine.RecoveredApplication, 0, len(p.Applications)), All: all}
+// part hands over the applications of a part. It calls done when the engine needs nothing of the part any more but what its applications refer to.
+func (r *recovery) part(p store.Part, done func()) {
 	for _, q := range p.Quarantined {
-		t.leaveAlone(q.Key, q.Reason)
+		r.leaveAlone(q.Key, q.Reason)
 	}
+	apps, _ := r.spare.Get().(*[]engine.RecoveredApplication)
+	if apps == nil {
+		apps = new([]engine.RecoveredApplication)
+	}
+	*apps = slices.Grow((*apps)[:0], len(p.Applications))
 	usable := p.Applications[:0]
-	for i, r := range p.Applications {
-		sub, err := t.submission(&p, i)
-		own := attempts[r.ID]
-		delete(attempts, r.ID)
+	for i, a := range p.Applications {
+		sub, err := r.submission(&p, i)
+		own := r.attempts[a.ID]
+		delete(r.attempts, a.ID)
 		if err != nil {
-			t.leaveAlone(r.Key(), err.Error())
+			r.leaveAlone(a.Key(), err.Error())
 			continue
 		}
-		usable = append(usable, r)
-		t.admit(r, own)
-		cmd.Applications = append(cmd.Applications, engine.RecoveredApplication{Submission: sub, Record: r, Attempts: own})
+		usable = append(usable, a)
+		r.admit(a, own)
+		*apps = append(*apps, engine.RecoveredApplication{Submission: sub, Record: a, Attempts: own})
 	}
-	t.contexts.Recovered(usable) // before the engine stores a record again: contexts adds its context
-	for _, r := range usable {
-		r.Context = nil
+	r.contexts.Recovered(usable) // before the engine stores a record again: contexts adds its context
+	for _, a := range usable {
+		a.Context = nil
 	}
-	if len(cmd.Applications) > 0 {
-		t.loop.Post(cmd)
+	taken := func(any, error) {
+		r.spare.Put(apps)
+		done()
 	}
+	if len(*apps) == 0 {
+		taken(nil, nil)
+		return
+	}
+	r.loop.Post(engine.RecoverApplications{Ticket: r.loop.Expect(taken), Applications: *apps, All: r.all})
 }
 
 // admit lets the master of an application that has not ended log in. The engine does so too, once it has recovered the application. Without

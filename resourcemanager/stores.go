@@ -58,7 +58,7 @@ func (t *term) openStore(ctx context.Context) (err error) {
 	}
 	snapshot, err := t.store.Load(ctx)
 	if err != nil {
-		return cannotLoad(err, t.recoverComing(ctx, func(store.Part) {})) // whatever else is wrong is told, too
+		return cannotLoad(err, t.stream.Each(ctx, func(store.Part) {})) // whatever else is wrong is told, too
 	}
 	t.Log.Info("what an earlier ResourceManager has stored is loaded", "applications", len(snapshot.Applications)+snapshot.Coming.Count, "attempts", len(snapshot.Attempts),
 		"tookMillis", time.Since(began).Milliseconds(), "ofCopy", had.Whole, "copyWasBehind", had.Behind)

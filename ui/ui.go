@@ -10,7 +10,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io/fs"
-	"mime"
 	"net/http"
 	"path"
 	"slices"
@@ -78,19 +77,12 @@ func New() (http.Handler, error) {
 	}), nil
 }
 
+// kinds are the content types of the bundle's files, by the end of the name.
+var kinds = map[string]string{".html": "text/html;charset=utf-8", ".css": "text/css;charset=utf-8", ".js": "text/javascript;charset=utf-8", ".svg": "image/svg+xml"}
+
 func newFile(name string, content []byte) *file {
 	sum := sha256.Sum256(content)
-	f := &file{kind: mime.TypeByExtension(path.Ext(name)), tag: `"` + hex.EncodeToString(sum[:8]) + `"`, plain: content, lasting: strings.HasPrefix(name, assets)}
-	switch path.Ext(name) { // whatever the machine's table of types says
-	case ".js":
-		f.kind = "text/javascript;charset=utf-8"
-	case ".css":
-		f.kind = "text/css;charset=utf-8"
-	case ".html":
-		f.kind = "text/html;charset=utf-8"
-	case ".svg":
-		f.kind = "image/svg+xml"
-	}
+	f := &file{kind: kinds[path.Ext(name)], tag: `"` + hex.EncodeToString(sum[:8]) + `"`, plain: content, lasting: strings.HasPrefix(name, assets)}
 	f.zipped = sync.OnceValue(func() []byte { return zip(content) })
 	return f
 }

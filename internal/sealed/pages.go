@@ -66,7 +66,7 @@ type image struct {
 }
 
 // drops is about how often the pages of a mapped file are dropped while its records are counted, so that they are not in memory all at once.
-const drops = 5
+const drops = 2
 
 // progress notes that n more of all records were counted.
 func (m *image) progress(n, all int) {

@@ -59,7 +59,7 @@ type spoilt struct {
 }
 
 const (
-	partSize  = 2048    // records of a part
+	partSize  = 256     // records of a part
 	chunkSize = 4096    // items of a chunk
 	giveWay   = 256     // records after which a goroutine lets others run
 	holdBytes = 4 << 20 // keys and values held in memory until they are counted, where the file is not mapped
@@ -122,13 +122,14 @@ func (t *tally) count(numbers []int, each func(bucket string, key, value []byte)
 	t.spoilt = append(t.spoilt, bad...)
 }
 
-// inParts calls do for each part of the items, on all processors at once. Parts are numbered from 0.
-func (t *tally) inParts(numbers []int, do func(part int, numbers []int)) error {
+// inParts has a worker for each processor, and one of them takes each part of the items. Parts are numbered from 0.
+func (t *tally) inParts(numbers []int, worker func() func(part int, numbers []int)) error {
 	var workers sync.WaitGroup
 	var next atomic.Int64
 	errs := make(chan error, runtime.GOMAXPROCS(0))
 	for range cap(errs) {
 		workers.Go(func() {
+			do := worker()
 			errs <- catchFault(func() error {
 				for {
 					part := int(next.Add(1) - 1)
@@ -170,7 +171,9 @@ func (t *tally) finish(x *reading) {
 // countMapped counts all records of a mapped file, those for Options.Parts last.
 func (t *tally) countMapped(x *reading) error {
 	parts := t.o.Parts
-	err := t.inParts(t.others, func(_ int, numbers []int) { t.count(numbers, t.each) })
+	err := t.inParts(t.others, func() func(int, []int) {
+		return func(_ int, numbers []int) { t.count(numbers, t.each) }
+	})
 	if err != nil || parts == nil {
 		return err
 	}
@@ -182,10 +185,13 @@ func (t *tally) countMapped(x *reading) error {
 			take = parts.Take
 		}
 	}
-	return t.inParts(ranked, func(part int, numbers []int) {
-		entries := make([]Entry, 0, len(numbers))
-		t.count(numbers, func(_ string, key, value []byte) { entries = append(entries, Entry{key, value}) })
-		take(part, entries)
+	return t.inParts(ranked, func() func(int, []int) {
+		entries := make([]Entry, 0, partSize)
+		return func(part int, numbers []int) {
+			entries = entries[:0]
+			t.count(numbers, func(_ string, key, value []byte) { entries = append(entries, Entry{key, value}) })
+			take(part, entries)
+		}
 	})
 }
 

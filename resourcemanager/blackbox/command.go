@@ -182,7 +182,8 @@ func kept(c any) any {
 	case engine.Recover:
 		return withoutSecrets(c)
 	case engine.RecoverApplications:
-		return engine.RecoverApplications{Applications: appsWithoutSecrets(c.Applications), All: c.All, Last: c.Last}
+		c.Applications = appsWithoutSecrets(c.Applications)
+		return c
 	}
 	return c
 }

@@ -396,8 +396,10 @@ type (
 	}
 
 	// RecoverApplications brings back more applications, in the order of their ids. It comes
-	// after Recover and before any other command.
+	// after Recover and before any other command. Replied when nothing of Applications is
+	// needed any more but what these refer to, without their records.
 	RecoverApplications struct {
+		Ticket       Ticket
 		Applications []RecoveredApplication
 		All          int  // how many applications all these commands bring
 		Last         bool // it is the last of these commands

@@ -251,6 +251,7 @@ func (e *Engine) Apply(now yarn.Now, c Command, fx *Effects) {
 	case RecoverApplications:
 		e.recoverApplications(c.Applications)
 		e.coming = e.coming && !c.Last
+		e.reply(c.Ticket, nil)
 	case Recover:
 		e.recover(c)
 	case Remember:

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/heddle-project/heddle/internal/giveway"
+	"github.com/heddle-project/heddle/internal/intern"
 	"github.com/heddle-project/heddle/resourcemanager/state"
 	"github.com/heddle-project/heddle/resourcemanager/store/record"
 )
@@ -127,6 +128,7 @@ func (r *Reader) Add(key state.Key, value []byte) {
 		return
 	}
 	if app, ok := rec.(state.Application); ok {
+		app.User, app.Queue = intern.Text(app.User), intern.Text(app.Queue)
 		var made any
 		if r.read != nil {
 			made = r.read(&app)
@@ -158,8 +160,8 @@ func (r *Reader) AddApplication(name, value []byte) {
 
 // ReadApplication is AddApplication, but adds to a part instead of the snapshot. It may be called after Snapshot.
 func (r *Reader) ReadApplication(name, value []byte, to *Part) {
-	app, err := record.Application(name, value)
-	if err != nil {
+	app := to.room()
+	if err := record.Application(name, value, app, to.texts()); err != nil {
 		to.Quarantined = append(to.Quarantined, state.Quarantined{Key: state.Key{Table: state.Applications, Name: string(name)}, Reason: err.Error()})
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/heddle-project/heddle/internal/intern"
 	"github.com/heddle-project/heddle/resourcemanager/state"
 )
 
@@ -12,10 +13,33 @@ type Part struct {
 	Applications []*state.Application
 	Made         []any               // what Options.Read returned for each; empty without such a function
 	Quarantined  []state.Quarantined // applications that could not be used
+
+	memory *memory // of Applications; nil: each has its own
+}
+
+// memory is what parts of a stream use one after the other.
+type memory struct {
+	applications []state.Application
+	texts        intern.Texts
+}
+
+// room returns memory for the next application.
+func (p *Part) room() *state.Application {
+	if p.memory == nil || len(p.Applications) == len(p.memory.applications) {
+		return new(state.Application)
+	}
+	return &p.memory.applications[len(p.Applications)]
+}
+
+func (p *Part) texts() *intern.Texts {
+	if p.memory == nil {
+		return nil
+	}
+	return &p.memory.texts
 }
 
 // maxParts is how many parts may wait for Each.
-const maxParts = 32
+const maxParts = 16
 
 // Stream carries the applications of a store from the goroutines that read it to the caller of Each, part by part, while the store is still being read.
 // Everything else is in the snapshot of Load, and so are applications that the store has read by then.
@@ -31,6 +55,11 @@ type Stream struct {
 	mu    sync.Mutex
 	early map[int]Part // parts that were put before the one that is next
 	next  int          // number of the next part for Each
+
+	freed struct {
+		sync.Mutex
+		parts []Part // those that Free was called for, until they are used again
+	}
 }
 
 // NewStream returns a stream for one opening of a store.
@@ -39,8 +68,11 @@ func NewStream() *Stream {
 }
 
 // Each calls take for each part, in order, and returns when the store is loaded. It fails with the errors that Load has without a stream, or with that of ctx.
-// What was taken before an error does not count: the store may be damaged.
+// What was taken before an error does not count: the store may be damaged. A nil stream has no parts.
 func (s *Stream) Each(ctx context.Context, take func(Part)) error {
+	if s == nil {
+		return nil
+	}
 	for {
 		select {
 		case <-ctx.Done():
@@ -59,6 +91,28 @@ func (s *Stream) Each(ctx context.Context, take func(Part)) error {
 			}
 		}
 	}
+}
+
+// NewPart returns an empty part with room for n applications. It is called by the store, by several goroutines.
+func (s *Stream) NewPart(n int) Part {
+	s.freed.Lock()
+	defer s.freed.Unlock()
+	if last := len(s.freed.parts) - 1; last >= 0 && len(s.freed.parts[last].memory.applications) >= n {
+		p := s.freed.parts[last]
+		s.freed.parts = s.freed.parts[:last]
+		return Part{Applications: p.Applications[:0], Made: p.Made[:0], memory: p.memory}
+	}
+	return Part{Applications: make([]*state.Application, 0, n), Made: make([]any, 0, n), memory: &memory{applications: make([]state.Application, n)}}
+}
+
+// Free gives the memory of a part's applications, of its Applications and of its Made back for another part. Nobody may use these any more; what they refer to may be kept.
+func (s *Stream) Free(p Part) {
+	if p.memory == nil {
+		return
+	}
+	s.freed.Lock()
+	defer s.freed.Unlock()
+	s.freed.parts = append(s.freed.parts, p)
 }
 
 // Put is called by the store for each part, numbered from 0, by several goroutines and in any order. It blocks while maxParts wait.

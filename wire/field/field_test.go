@@ -66,6 +66,9 @@ func TestMalformed(t *testing.T) {
 		if _, err := Find([]byte(b), 1); err == nil {
 			t.Errorf("%s: found", name)
 		}
+		if err := WellFormed([]byte(b)); err == nil {
+			t.Errorf("%s: well-formed", name)
+		}
 	}
 }
 
@@ -109,6 +112,22 @@ func FuzzWalk(f *testing.F) {
 		var again yarn.ContainerID
 		if err := ReadContainerID(inner, &again); err != nil || again != id {
 			t.Fatalf("%v is read back as %v, %v", id, again, err)
+		}
+	})
+}
+
+// FuzzWellFormed: a message is well-formed if a walk comes to its end, and for no other reason refused than by the walk.
+func FuzzWellFormed(f *testing.F) {
+	for _, b := range []string{"", "\x08", "\x08\x01\x12\x02ab", "\x12\x03ab", "\x02\x00", "\x92\x01\x00", "\x12\x80\x01", "\x0d\x01\x02\x03\x04\x08\x7f", "\x08\x80\x01\x0b\x0c\x10"} {
+		f.Add([]byte(b))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		w := Walk{Rest: b}
+		for w.Next() {
+		}
+		err := WellFormed(b)
+		if (err == nil) != (w.Err == nil) || err != nil && err.Error() != w.Err.Error() {
+			t.Fatalf("%q: %v, a walk says %v", b, err, w.Err)
 		}
 	})
 }

@@ -91,6 +91,39 @@ func (f *Walk) Fail(err error) {
 	}
 }
 
+// WellFormed returns an error unless b consists of fields. It does not look into them.
+func WellFormed(b []byte) error {
+	for len(b) > 0 {
+		size := short(b)
+		if size == 0 {
+			f := Walk{Rest: b}
+			if !f.Next() {
+				return f.Err
+			}
+			size = len(b) - len(f.Rest)
+		}
+		b = b[size:]
+	}
+	return nil
+}
+
+// short returns the size of the first field if its tag is one byte and its value a varint of one byte or a block of less than 128 bytes. It
+// returns 0 for any other field, whether that is well-formed or not.
+func short(b []byte) int {
+	if len(b) < 2 || b[0] < 1<<3 || b[0] >= 0x80 || b[1] >= 0x80 {
+		return 0
+	}
+	switch size := 2 + int(b[1]); uint64(b[0] & 7) {
+	case Varint:
+		return 2
+	case Block:
+		if size <= len(b) {
+			return size
+		}
+	}
+	return 0
+}
+
 // Find returns the first block of that number in a message, aliasing it; nil if
 // there is none.
 func Find(message []byte, num protowire.Number) ([]byte, error) {

@@ -87,7 +87,7 @@ func (s *Submission) Scan(b []byte, types yarn.ResourceTypes, asks int) error {
 		case 13<<3 | field.Varint:
 			s.ValidityInterval = int64(f.V)
 		case 14<<3 | field.Block, 19<<3 | field.Block: // for nodes, and for nobody
-			f.Fail(wellFormed(f.Data))
+			f.Fail(field.WellFormed(f.Data))
 		case 15<<3 | field.Block:
 			f.Fail(s.reservation(f.Data))
 		case 16<<3 | field.Block:
@@ -112,7 +112,7 @@ func (s *Submission) ask(b []byte, types yarn.ResourceTypes, most int) error {
 		if s.AsksRefused == nil {
 			s.AsksRefused = &LimitError{"requests for the master's container", most}
 		}
-		return wellFormed(b)
+		return field.WellFormed(b)
 	}
 	x, refused, err := askOf(b, types)
 	if s.Asks = append(s.Asks, x); s.AsksRefused == nil {
@@ -139,7 +139,7 @@ func (s *Submission) launch(b []byte) error {
 	for f.Next() {
 		switch f.Tag {
 		case 1<<3 | field.Block, 3<<3 | field.Block, 4<<3 | field.Block: // files, data for services, environment
-			f.Fail(wellFormed(f.Data))
+			f.Fail(field.WellFormed(f.Data))
 		case 2<<3 | field.Block:
 			s.Tokens = f.Data
 		case 6<<3 | field.Block:
@@ -189,14 +189,6 @@ func (s *Submission) reservation(b []byte) error {
 		case 2<<3 | field.Varint:
 			s.Reservation.ClusterTimestamp = int64(f.V)
 		}
-	}
-	return f.Err
-}
-
-// wellFormed returns an error unless the bytes are fields of a message.
-func wellFormed(b []byte) error {
-	f := field.Walk{Rest: b}
-	for f.Next() {
 	}
 	return f.Err
 }

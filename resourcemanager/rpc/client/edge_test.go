@@ -72,7 +72,7 @@ func FuzzContextBytes(f *testing.F) {
 				t.Errorf("the master's container has %v (%v), want %v (%v)", m.Size, m.SizeRefused, want, refused)
 			}
 		}
-		sub, class, err := s.submission(Submitter{User: "alice"}, m, askAnywhere)
+		sub, class, err := s.submission(Submitter{User: "alice"}, m, askAnywhere, nil)
 		if err != nil {
 			if class == "" {
 				t.Errorf("refused without an exception: %v", err)

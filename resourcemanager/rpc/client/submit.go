@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unique"
 
 	"github.com/heddle-project/heddle/internal/audit"
+	"github.com/heddle-project/heddle/internal/intern"
 	"github.com/heddle-project/heddle/resourcemanager/engine"
 	"github.com/heddle-project/heddle/resourcemanager/rpc"
 	"github.com/heddle-project/heddle/wire/field"
@@ -111,8 +111,8 @@ func (s *client) take(x submission, done func(error)) {
 		s.submitted(x, about, err)
 		done(err)
 	}
-	who := Submitter{User: x.User, RealUser: x.RealUser, Groups: s.Access.Groups(x.User), CallerContext: x.CallerContext}
-	sub, class, err := s.submission(who, &m.Submission, askAnywhere)
+	who := Submitter{User: intern.Text(x.User), RealUser: intern.Text(x.RealUser), Groups: s.Access.Groups(x.User), CallerContext: x.CallerContext}
+	sub, class, err := s.submission(who, &m.Submission, askAnywhere, nil)
 	if err == nil && !m.Unmanaged && !m.Sized && len(m.Asks) == 0 {
 		class, err = serve.InvalidResource, errors.New("no resources requested for its master")
 	}
@@ -168,15 +168,16 @@ func Stored(cfg Config, who Submitter, raw []byte) (engine.Submission, error) {
 	if err := m.Scan(raw, cfg.Types, maxAMAsks); err != nil {
 		return engine.Submission{}, fmt.Errorf("cannot read the stored submission: %w", err)
 	}
-	sub, _, err := (&client{Config: cfg}).submission(who, &m.Submission, m.askFor)
+	sub, _, err := (&client{Config: cfg}).submission(who, &m.Submission, m.askFor, &m.texts)
 	sub.ContextBytes = len(raw)
 	return sub, err
 }
 
-// scannedSubmission is a context that was read. Its memory is used again, but for last.
+// scannedSubmission is a context that was read. Its memory is used again, but not what last and texts refer to.
 type scannedSubmission struct {
 	scan.Submission
-	last []yarn.Ask // what askFor returned last; submissions keep it
+	last  []yarn.Ask // what askFor returned last; submissions keep it
+	texts intern.Texts
 }
 
 var scanned = sync.Pool{New: func() any { return new(scannedSubmission) }}
@@ -190,11 +191,11 @@ func (s *scannedSubmission) askFor(size yarn.Resource) []yarn.Ask {
 }
 
 // submission checks the form of a context and makes a submission of it. class is the
-// exception for err.
-func (s *client) submission(who Submitter, m *scan.Submission, anywhere func(size yarn.Resource) []yarn.Ask) (sub engine.Submission, class string, err error) {
+// exception for err. Names come from texts.
+func (s *client) submission(who Submitter, m *scan.Submission, anywhere func(size yarn.Resource) []yarn.Ask, texts *intern.Texts) (sub engine.Submission, class string, err error) {
 	sub = engine.Submission{
-		ID: m.ID, User: once(who.User), RealUser: once(who.RealUser), Groups: who.Groups,
-		Queue: once(string(m.Queue)), Type: once(string(m.Type[:min(len(m.Type), maxType)])), Unmanaged: m.Unmanaged,
+		ID: m.ID, User: who.User, RealUser: who.RealUser, Groups: who.Groups,
+		Queue: texts.Of(m.Queue), Type: texts.Of(m.Type[:min(len(m.Type), maxType)]), Unmanaged: m.Unmanaged,
 		Priority: m.Priority, PrioritySet: m.PrioritySet, MaxAttempts: m.MaxAttempts, KeepContainers: m.KeepContainers,
 		ValidityInterval: m.ValidityInterval, Label: string(m.Label), LabelSet: m.LabelSet,
 		CallerContext: who.CallerContext, Reservation: m.Reservation,
@@ -231,14 +232,6 @@ func (s *client) submission(who Submitter, m *scan.Submission, anywhere func(siz
 	}
 	sub.AMAsks, err = masterAsks(m, anywhere)
 	return sub, serve.InvalidResource, err
-}
-
-// once is a text of which many applications have the same: one copy serves all.
-func once(text string) string {
-	if text == "" {
-		return ""
-	}
-	return unique.Make(text).Value()
 }
 
 // tags checks tags. It returns them in lower case, sorted and without duplicates.

@@ -45,7 +45,7 @@ func (b *bolt) openAhead(how sealed.Options) (Store, error) {
 			if a.stream.Stopped() {
 				return
 			}
-			p := store.Part{Applications: make([]*state.Application, 0, len(entries)), Made: make([]any, 0, len(entries))}
+			p := a.stream.NewPart(len(entries))
 			for _, e := range entries {
 				b.found.ReadApplication(e.Key, e.Value, &p)
 			}

@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/heddle-project/heddle/internal/intern"
 	"github.com/heddle-project/heddle/resourcemanager/state"
 )
 
@@ -36,38 +37,42 @@ func writeApplication(w *writer, r state.Application) {
 	w.b = append(w.b, r.Unknown...)
 }
 
-// Application decodes the stored value of the application with that name. Its context stays where it is, in the value, which has been
-// found intact already.
-func Application(name, value []byte) (*state.Application, error) {
+// Application decodes the stored value of the application with that name into to, with the names of users and queues from texts. The context stays where
+// it is, in the value, which has been found intact already. After an error to is as it was.
+func Application(name, value []byte, to *state.Application, texts *intern.Texts) error {
 	body, err := fields(value)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var r state.Application // on the stack: memory that is read before it is written costs two page faults, not one, while it is new
-	if err := readApplication(body, true, &r); err != nil {
-		return nil, err
+	if err := readApplication(body, true, texts, &r); err != nil {
+		return err
 	}
 	if err := checkApplication(&r); err != nil {
-		return nil, err
+		return err
 	}
 	var own [64]byte
 	if got := r.ID.Append(own[:0]); !bytes.Equal(got, name) {
-		return nil, fmt.Errorf("record says that it is %s", r.Key())
+		return fmt.Errorf("record says that it is %s", r.Key())
 	}
-	out := new(state.Application)
-	*out = r
-	return out, nil
+	*to = r
+	return nil
 }
 
-// readApplication is read for an application, of which there may be many: it leaves nothing to the collector.
-func readApplication(body []byte, borrow bool, r *state.Application) error {
+// readApplication is read for an application, of which there may be many: it leaves nothing to the collector. With borrow the context stays where it is,
+// and the names of users and queues come from texts.
+func readApplication(body []byte, borrow bool, texts *intern.Texts, r *state.Application) error {
 	for len(body) > 0 {
 		f, size, err := next(body)
 		switch {
 		case err != nil:
 			return err
-		case borrow && f.number == 3 && f.kind == protowire.BytesType:
+		case borrow && f.kind == protowire.BytesType && f.number == 3:
 			r.Context = f.data
+		case borrow && f.kind == protowire.BytesType && f.number == 4:
+			r.User = texts.Of(f.data)
+		case borrow && f.kind == protowire.BytesType && f.number == 6:
+			r.Queue = texts.Of(f.data)
 		case !applicationField(&f, r):
 			r.Unknown = append(r.Unknown, body[:size]...)
 		}

@@ -135,7 +135,7 @@ func (c Codec) read(table state.Table, body []byte) (state.Record, error) {
 	switch table {
 	case state.Applications:
 		var r state.Application
-		err := readApplication(body, false, &r)
+		err := readApplication(body, false, nil, &r)
 		return r, err
 	case state.Attempts:
 		return c.readAttempt(body)
