@@ -5,6 +5,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"sync"
 )
 
 // reading is what a file was found to hold.
@@ -33,7 +34,9 @@ func (o *Options) examine(r io.ReaderAt, mapped []byte, size int64, t testimony)
 	}
 	if err := catchFault(func() error {
 		if img.dense(x.meta) {
-			populate(mapped)
+			var ahead sync.WaitGroup
+			ahead.Go(func() { populate(mapped) })
+			defer ahead.Wait() // nobody may unmap the file before
 		}
 		x.read(o, img, x.meta, t, o.Each)
 		return nil

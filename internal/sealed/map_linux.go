@@ -2,9 +2,7 @@ package sealed
 
 import (
 	"os"
-	"runtime"
-	"sync"
-	"sync/atomic"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -24,21 +22,13 @@ func mapFile(file *os.File, size int64) []byte {
 // populateStep is how many bytes populate asks the kernel for at once.
 const populateStep = 4 << 20
 
-// populate brings all pages of a mapped file into memory, on all processors: quicker than one page fault for every few pages.
+// populate brings all pages of a mapped file into memory: quicker than one page fault for every few pages.
 func populate(b []byte) {
-	var next atomic.Int64
-	var workers sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		workers.Go(func() {
-			for {
-				at := int(next.Add(populateStep)) - populateStep
-				if at >= len(b) || unix.Madvise(b[at:min(at+populateStep, len(b))], unix.MADV_POPULATE_READ) != nil {
-					return // at the end; or an old kernel, or a page that cannot be read: its reader will see
-				}
-			}
-		})
+	for part := range slices.Chunk(b, populateStep) {
+		if unix.Madvise(part, unix.MADV_POPULATE_READ) != nil {
+			return // an old kernel, or a page that cannot be read: its reader will see
+		}
 	}
-	workers.Wait()
 }
 
 func unmapFile(b []byte) { _ = unix.Munmap(b) }

@@ -1,10 +1,12 @@
 package sealed
 
 import (
+	"bytes"
 	"cmp"
 	"maps"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 )
@@ -17,113 +19,133 @@ type tally struct {
 	each   func(bucket string, key, value []byte) // takes intact records; nil: nobody does
 	image  *image
 
-	items    [][]item     // added and not counted yet, in chunks of chunkSize
-	added    int          // number of items
+	added    int          // number of records
+	held     int          // of them, those in others; of a file that is not mapped
 	bytes    int          // length of their keys and values
-	done     int          // records counted before them
-	byLength map[int]*run // the items for Options.Parts, by the length of the key
-	others   []int        // numbers of all other items
+	others   []*pile      // records that are not for Options.Parts, or for which there is no Parts
+	byLength map[int]*run // those for Options.Parts, by the length of the key
 
 	mu     sync.Mutex
 	sums   map[string]sum // by bucket
 	spoilt []spoilt
 }
 
-// item is a record.
-type item struct {
+// pile holds records of one bucket, in the order of the walk.
+type pile struct {
 	bucket string
-	Entry
+	chunks [][]Entry // all but the last one are full
 }
 
-// run holds the numbers of the items for Options.Parts whose keys are equally long, in the order of the walk.
+func (p *pile) add(e Entry) {
+	last := len(p.chunks) - 1
+	if last < 0 || len(p.chunks[last]) == chunkSize {
+		p.chunks, last = append(p.chunks, make([]Entry, 0, chunkSize)), last+1
+	}
+	p.chunks[last] = append(p.chunks[last], e)
+}
+
+// parts appends the records to list, cut into parts.
+func (p *pile) parts(list []part) []part {
+	for _, chunk := range p.chunks {
+		for entries := range slices.Chunk(chunk, partSize) {
+			list = append(list, part{p.bucket, entries})
+		}
+	}
+	return list
+}
+
+// part is at most partSize records of a bucket.
+type part struct {
+	bucket  string
+	entries []Entry
+}
+
+// run is a pile of records for Options.Parts whose keys are equally long.
 type run struct {
-	numbers     []int
+	pile
 	first, last Rank
-	unsorted    bool // some item does not have a higher rank than the one before
+	unsorted    bool // some record does not have a higher rank than the one before
 }
 
-func (r *run) add(number int, rank Rank) {
-	if len(r.numbers) == 0 {
+func (r *run) add(e Entry, rank Rank) {
+	if len(r.chunks) == 0 {
 		r.first = rank
 	} else if r.last.compare(rank) >= 0 {
 		r.unsorted = true
 	}
-	r.numbers, r.last = append(r.numbers, number), rank
+	r.last = rank
+	r.pile.add(e)
 }
 
 // spoilt is a record that is not intact.
 type spoilt struct {
-	at int // its number in the order of the walk
 	Record
 	err error
 }
 
 const (
 	partSize  = 256     // records of a part
-	chunkSize = 4096    // items of a chunk
+	chunkSize = 4096    // records of a chunk
 	giveWay   = 256     // records after which a goroutine lets others run
 	holdBytes = 4 << 20 // keys and values held in memory until they are counted, where the file is not mapped
 )
 
 // add enters a record. It is counted in finish if the file is mapped, else once enough are held.
 func (t *tally) add(bucket string, key, value []byte) {
-	if t.added%chunkSize == 0 {
-		t.items = append(t.items, make([]item, 0, chunkSize))
-	}
-	last := &t.items[len(t.items)-1]
-	*last = append(*last, item{bucket, Entry{key, value}})
+	t.added++
 	if p := t.o.Parts; p != nil && bucket == p.Bucket && t.image.mapped != nil {
 		r := t.byLength[len(key)]
 		if r == nil {
-			r = &run{}
+			r = &run{pile: pile{bucket: bucket}}
 			t.byLength[len(key)] = r
 		}
-		r.add(t.added, p.Rank(key))
-	} else {
-		t.others = append(t.others, t.added)
+		r.add(Entry{key, value}, p.Rank(key))
+		return
 	}
-	t.bytes += len(key) + len(value)
-	if t.added++; t.image.mapped == nil && (t.added == chunkSize || t.bytes >= holdBytes) {
-		t.countAdded()
+	if n := len(t.others); n == 0 || t.others[n-1].bucket != bucket {
+		t.others = append(t.others, &pile{bucket: bucket})
+	}
+	t.others[len(t.others)-1].add(Entry{key, value})
+	t.held, t.bytes = t.held+1, t.bytes+len(key)+len(value)
+	if t.image.mapped == nil && (t.held == chunkSize || t.bytes >= holdBytes) {
+		t.countHeld()
 	}
 }
 
-// countAdded counts the items of a file that is not mapped.
-func (t *tally) countAdded() {
-	t.count(t.others, t.each)
-	t.done += t.added
-	t.items, t.others, t.added, t.bytes = t.items[:0], t.others[:0], 0, 0
+// countHeld counts the records of a file that is not mapped.
+func (t *tally) countHeld() {
+	for _, p := range t.others {
+		for _, chunk := range p.chunks {
+			t.count(p.bucket, chunk, t.each)
+		}
+	}
+	t.others, t.held, t.bytes = t.others[:0], 0, 0
 }
 
-func (t *tally) item(number int) *item { return &t.items[number/chunkSize][number%chunkSize] }
-
-// count counts items and gives those that are intact to each.
-func (t *tally) count(numbers []int, each func(bucket string, key, value []byte)) {
+// count counts records of a bucket and gives those that are intact to each.
+func (t *tally) count(bucket string, entries []Entry, each func(bucket string, key, value []byte)) {
 	var h hasher
-	sums := map[string]sum{}
+	var all sum
 	var bad []spoilt
-	for i, number := range numbers {
+	for i, e := range entries {
 		if i%giveWay == 0 {
 			runtime.Gosched() // those who use the records come first
 		}
-		x := t.item(number)
-		sums[x.bucket] = sums[x.bucket].plus(h.of(x.bucket, x.Key, x.Value))
-		if err := t.o.intact(t.sealed, x.bucket, x.Key, x.Value); err != nil {
-			bad = append(bad, spoilt{t.done + number, Record{x.bucket, string(x.Key)}, err})
+		all = all.plus(h.of(bucket, e.Key, e.Value))
+		if err := t.o.intact(t.sealed, bucket, e.Key, e.Value); err != nil {
+			bad = append(bad, spoilt{Record{bucket, string(e.Key)}, err})
 		} else if each != nil {
-			each(x.bucket, x.Key, x.Value)
+			each(bucket, e.Key, e.Value)
 		}
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for name, s := range sums {
-		t.sums[name] = t.sums[name].add(s)
-	}
+	t.sums[bucket] = t.sums[bucket].add(all)
 	t.spoilt = append(t.spoilt, bad...)
 }
 
-// inParts has a worker for each processor, and one of them takes each part of the items. Parts are numbered from 0.
-func (t *tally) inParts(numbers []int, worker func() func(part int, numbers []int)) error {
+// inParts has a worker for each processor, and one of them takes each part.
+func (t *tally) inParts(parts []part, worker func() func(number int, p part)) error {
 	var workers sync.WaitGroup
 	var next atomic.Int64
 	errs := make(chan error, runtime.GOMAXPROCS(0))
@@ -132,13 +154,12 @@ func (t *tally) inParts(numbers []int, worker func() func(part int, numbers []in
 			do := worker()
 			errs <- catchFault(func() error {
 				for {
-					part := int(next.Add(1) - 1)
-					from := part * partSize
-					if from >= len(numbers) {
+					number := int(next.Add(1) - 1)
+					if number >= len(parts) {
 						return nil
 					}
-					do(part, numbers[from:min(from+partSize, len(numbers))])
-					t.image.progress(partSize, t.added)
+					do(number, parts[number])
+					t.image.progress(len(parts[number].entries), t.added)
 				}
 			})
 		})
@@ -156,12 +177,14 @@ func (t *tally) inParts(numbers []int, worker func() func(part int, numbers []in
 // finish counts what is left and enters the result in x.
 func (t *tally) finish(x *reading) {
 	if t.image.mapped == nil {
-		t.countAdded()
+		t.countHeld()
 	} else if err := t.countMapped(x); err != nil {
 		x.found.file("%v", err)
 	}
 	x.sums = t.sums
-	slices.SortFunc(t.spoilt, func(a, b spoilt) int { return cmp.Compare(a.at, b.at) })
+	slices.SortFunc(t.spoilt, func(a, b spoilt) int {
+		return cmp.Or(strings.Compare(a.Bucket, b.Bucket), strings.Compare(a.Key, b.Key))
+	})
 	for _, s := range t.spoilt {
 		x.found.record("record %s/%.80q: %v", s.Bucket, s.Key, s.err)
 		x.spoilt = append(x.spoilt, s.Record)
@@ -170,58 +193,67 @@ func (t *tally) finish(x *reading) {
 
 // countMapped counts all records of a mapped file, those for Options.Parts last.
 func (t *tally) countMapped(x *reading) error {
-	parts := t.o.Parts
-	err := t.inParts(t.others, func() func(int, []int) {
-		return func(_ int, numbers []int) { t.count(numbers, t.each) }
+	var others []part
+	for _, p := range t.others {
+		others = p.parts(others)
+	}
+	err := t.inParts(others, func() func(int, part) {
+		return func(_ int, p part) { t.count(p.bucket, p.entries, t.each) }
 	})
-	if err != nil || parts == nil {
+	if err != nil || t.o.Parts == nil {
 		return err
 	}
-	ranked, greatest := t.ranked()
+	ranked, count, greatest := t.ranked()
 	take := func(int, []Entry) {}
 	if x.found.None() && len(t.spoilt) == 0 { // else nothing of the file is used
 		// If Begin fails, go on counting: the cause may be damage that only the sums show.
-		if x.refused = parts.Begin(len(ranked), greatest); x.refused == nil {
-			take = parts.Take
+		if x.refused = t.o.Parts.Begin(count, greatest); x.refused == nil {
+			take = t.o.Parts.Take
 		}
 	}
-	return t.inParts(ranked, func() func(int, []int) {
-		entries := make([]Entry, 0, partSize)
-		return func(part int, numbers []int) {
-			entries = entries[:0]
-			t.count(numbers, func(_ string, key, value []byte) { entries = append(entries, Entry{key, value}) })
-			take(part, entries)
+	return t.inParts(ranked, func() func(int, part) {
+		intact := make([]Entry, 0, partSize)
+		return func(number int, p part) {
+			intact = intact[:0]
+			t.count(p.bucket, p.entries, func(_ string, key, value []byte) { intact = append(intact, Entry{key, value}) })
+			take(number, intact)
 		}
 	})
 }
 
-// ranked returns the numbers of the items for Options.Parts by rank, and the greatest rank.
-func (t *tally) ranked() (numbers []int, greatest Rank) {
+// ranked returns the records for Options.Parts by rank, in parts, their number, and the greatest rank.
+func (t *tally) ranked() (parts []part, count int, greatest Rank) {
 	sorted := true
 	// Usually longer keys have higher ranks, and those of one length are in the order of their ranks: then nothing is left to sort.
 	for _, length := range slices.Sorted(maps.Keys(t.byLength)) {
 		r := t.byLength[length]
-		if r.unsorted || len(numbers) > 0 && greatest.compare(r.first) >= 0 {
+		if r.unsorted || len(parts) > 0 && greatest.compare(r.first) >= 0 {
 			sorted = false
 		}
-		numbers, greatest = append(numbers, r.numbers...), r.last
+		parts, greatest = r.parts(parts), r.last
+	}
+	for _, p := range parts {
+		count += len(p.entries)
 	}
 	if sorted {
-		return numbers, greatest
+		return parts, count, greatest
 	}
 	type place struct {
-		rank   Rank
-		number int
+		rank Rank
+		Entry
 	}
-	places := make([]place, len(numbers))
-	for i, n := range numbers {
-		places[i] = place{t.o.Parts.Rank(t.item(n).Key), n}
+	places := make([]place, 0, count)
+	for _, p := range parts {
+		for _, e := range p.entries {
+			places = append(places, place{t.o.Parts.Rank(e.Key), e})
+		}
 	}
-	slices.SortFunc(places, func(a, b place) int { return cmp.Or(a.rank.compare(b.rank), cmp.Compare(a.number, b.number)) })
-	for i, p := range places {
-		numbers[i], greatest = p.number, p.rank
+	slices.SortFunc(places, func(a, b place) int { return cmp.Or(a.rank.compare(b.rank), bytes.Compare(a.Key, b.Key)) })
+	all := pile{bucket: t.o.Parts.Bucket}
+	for _, p := range places {
+		all.add(p.Entry)
 	}
-	return numbers, greatest
+	return all.parts(nil), count, places[count-1].rank
 }
 
 // Rank orders records: by the first number, then by the second, ascending.

@@ -1,6 +1,7 @@
 package sealed
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"slices"
@@ -95,15 +96,17 @@ func TestRanked(t *testing.T) {
 		for _, k := range keys {
 			c.add("a", []byte(k), nil)
 		}
-		rank := func(number int) Rank { return o.Parts.Rank([]byte(keys[number])) }
-		want := make([]int, len(keys))
-		for i := range want {
-			want[i] = i
+		rank := func(key string) Rank { return o.Parts.Rank([]byte(key)) }
+		want := slices.SortedFunc(slices.Values(keys), func(a, b string) int { return cmp.Or(rank(a).compare(rank(b)), strings.Compare(a, b)) })
+		parts, count, greatest := c.ranked()
+		var got []string
+		for _, p := range parts {
+			for _, e := range p.entries {
+				got = append(got, string(e.Key))
+			}
 		}
-		slices.SortStableFunc(want, func(a, b int) int { return rank(a).compare(rank(b)) })
-		got, greatest := c.ranked()
-		if !slices.Equal(got, want) || len(want) > 0 && greatest != rank(want[len(want)-1]) {
-			t.Fatalf("%q: %v and %v, want %v", keys, got, greatest, want)
+		if !slices.Equal(got, want) || count != len(want) || len(want) > 0 && greatest != rank(want[len(want)-1]) {
+			t.Fatalf("%q: %q, %d of them, and %v, want %q", keys, got, count, greatest, want)
 		}
 	})
 }

@@ -63,7 +63,27 @@ type line struct {
 	class *class
 	user  string
 	apps  firstHeap[*Waiter]
+	last  *Waiter // nobody of apps comes after it; nil: not known
 	at    int
+}
+
+// enter adds an application, mostly the one that comes last.
+func (l *line) enter(a *Waiter) {
+	switch {
+	case l.last != nil && order.Pending(l.last.App, a.App) < 0:
+		l.apps.Push(a) // where it is in order, for who is above it does not come after last
+		l.last = a
+	default:
+		heap.Push(&l.apps, a)
+	}
+}
+
+// exit removes an application.
+func (l *line) exit(a *Waiter) {
+	heap.Remove(&l.apps, a.at)
+	if l.last == a {
+		l.last = nil
+	}
 }
 
 // firstHeap is a heap (container/heap) of lines, classes or applications, by the first application of each.
@@ -117,12 +137,12 @@ func (w *Apps) Enter(a *Waiter) {
 	w.Count++
 	if l := c.byUser[a.App.User]; l != nil {
 		a.line = l
-		if heap.Push(&l.apps, a); a.at > 0 {
+		if l.enter(a); a.at > 0 {
 			return // the first of the line is the same, so line and class stay where they are
 		}
 		heap.Fix(&c.lines, l.at)
 	} else {
-		l = &line{class: c, user: a.App.User, apps: firstHeap[*Waiter]{a}}
+		l = &line{class: c, user: a.App.User, apps: firstHeap[*Waiter]{a}, last: a}
 		a.line, a.at = l, 0
 		c.byUser[a.App.User] = l
 		heap.Push(&c.lines, l)
@@ -140,7 +160,7 @@ func (w *Apps) Exit(a *Waiter) {
 	c := l.class
 	a.line = nil
 	w.Count--
-	heap.Remove(&l.apps, a.at)
+	l.exit(a)
 	if len(l.apps) > 0 {
 		heap.Fix(&c.lines, l.at)
 		heap.Fix(&w.classes, c.at)
@@ -228,7 +248,7 @@ func (w *Apps) Check() string {
 				return fmt.Sprintf("the line of %s is out of place", l.user)
 			}
 			for i, a := range l.apps {
-				if a.at != i || a.line != l || a.App.User != l.user || *a.Master != c.Master || i > 0 && l.apps.Less(i, (i-1)/2) {
+				if a.at != i || a.line != l || a.App.User != l.user || *a.Master != c.Master || i > 0 && l.apps.Less(i, (i-1)/2) || l.last != nil && order.Pending(l.last.App, a.App) < 0 {
 					return fmt.Sprintf("%v is out of place in its line", a.App.ID)
 				}
 				seen++
