@@ -59,6 +59,7 @@ type Stream struct {
 	freed struct {
 		sync.Mutex
 		parts []Part // those that Free was called for, until they are used again
+		ended bool   // none will be
 	}
 }
 
@@ -105,14 +106,13 @@ func (s *Stream) NewPart(n int) Part {
 	return Part{Applications: make([]*state.Application, 0, n), Made: make([]any, 0, n), memory: &memory{applications: make([]state.Application, n)}}
 }
 
-// Free gives the memory of a part's applications, of its Applications and of its Made back for another part. Nobody may use these any more; what they refer to may be kept.
+// Free gives a part's memory back for another part: the applications, Applications and Made. Nobody may use these any more; what they refer to may be kept.
 func (s *Stream) Free(p Part) {
-	if p.memory == nil {
-		return
-	}
 	s.freed.Lock()
 	defer s.freed.Unlock()
-	s.freed.parts = append(s.freed.parts, p)
+	if p.memory != nil && !s.freed.ended {
+		s.freed.parts = append(s.freed.parts, p)
+	}
 }
 
 // Put is called by the store for each part, numbered from 0, by several goroutines and in any order. It blocks while maxParts wait.
@@ -150,6 +150,9 @@ func (s *Stream) Taken() bool {
 func (s *Stream) End(err error) {
 	s.err = err
 	close(s.ended)
+	s.freed.Lock()
+	defer s.freed.Unlock()
+	s.freed.parts, s.freed.ended = nil, true
 }
 
 // Stop keeps Put and Taken from waiting. Parts may be lost from then on, so the store must end with an error.

@@ -156,6 +156,31 @@ func TestAheadInOrder(t *testing.T) {
 	}
 }
 
+// Parts that are done with lend their memory to others; what was taken out of them stays.
+func TestAheadUsesMemoryAgain(t *testing.T) {
+	const apps = 12_000
+	_, stream, err := openAhead(t, withApps(t, apps))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kept []state.Application
+	err = stream.Each(t.Context(), func(p store.Part) {
+		for _, a := range p.Applications {
+			kept = append(kept, *a)
+		}
+		stream.Free(p)
+	})
+	if err != nil || len(kept) != apps {
+		t.Fatalf("%d applications, %v", len(kept), err)
+	}
+	for i := range kept {
+		a := &kept[i]
+		if i > 0 && a.ID.Compare(kept[i-1].ID) <= 0 || a.User != "ada" || a.Queue != "root.default" || string(a.Context) != "context" {
+			t.Fatalf("%d applications in there is %+v", i, a)
+		}
+	}
+}
+
 // A file that is not as it was sealed is noticed after the last record. Nothing was stored by then, and nothing can be.
 func TestAheadDamaged(t *testing.T) {
 	path := withApps(t, 2000)
