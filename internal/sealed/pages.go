@@ -65,13 +65,10 @@ type image struct {
 	counted atomic.Int64 // records of a mapped file
 }
 
-// drops is about how often the pages of a mapped file are dropped while its records are counted, so that they are not in memory all at once.
-const drops = 2
-
-// progress notes that n more of all records were counted.
+// progress notes that n more of all records were counted. Half-way it drops the pages of a mapped file, so that they are not in memory all at once.
 func (m *image) progress(n, all int) {
-	now := m.counted.Add(int64(n))
-	if step := int64(all/drops + 1); now/step != (now-int64(n))/step {
+	now, half := m.counted.Add(int64(n)), int64(all/2+1)
+	if now >= half && now-int64(n) < half {
 		dropPages(m.mapped)
 	}
 }
