@@ -5,10 +5,13 @@ const from = createRequire(new URL("../../ui/app/package.json", import.meta.url)
 const { chromium } = from("playwright-core");
 const { AxeBuilder } = from("@axe-core/playwright");
 
-let passed = 0, failed = 0;
+let passed = 0, failed = 0, current = "";
+/** The name of the test that runs. */
+export const running = () => current;
 export async function test(name, run) {
   if (process.env.ONLY && !new RegExp(process.env.ONLY).test(name)) return;
   const began = Date.now();
+  current = name;
   try { const said = await run(); passed++; console.log(`PASS ${name} (${((Date.now() - began) / 1000).toFixed(1)} s)${said ? `: ${said}` : ""}`); } catch (e) {
     failed++; console.log(`FAIL ${name}: ${String(e?.stack ?? e).slice(0, 1500)}`);
   }
@@ -31,7 +34,7 @@ export const caller = (base) => async (method, path, body, user = "root") => {
   if (!r.ok) throw new Error(`${method} ${path}: ${r.status} ${text}`);
   try { return JSON.parse(text); } catch { return text; }
 };
-export const launch = () => chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"] });
+export const launch = (...args) => chromium.launch({ executablePath: process.env.CHROMIUM, args: [...args, "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"] });
 
 /** A page in a context of its own. hosts are all that it may ask; what it does besides is noted in wrong. */
 export async function open(browser, hosts, wrong, options = {}) {

@@ -1,11 +1,11 @@
-// The tests behind test/ui/upstream: Apache's own interfaces against our REST. PAGES is the ResourceManager's address; UI2 and SCHEDULER_UI are "" where there is
-// no such interface. What they show is looked for as text, for their markup is not ours.
+// The tests behind test/ui/upstream: Apache's own interfaces against our REST. UI2 and SCHEDULER_UI are "" where there is no such interface. What they show is
+// looked for as text, for their markup is not ours. upstream-scheduler.mjs uses the scheduler's interface as an operator does.
 import { spawn } from "node:child_process";
 import * as ui from "./lib.mjs";
 import { test, until, want } from "./lib.mjs";
+import { PAGES, browser, call, open, property, shot, shows, writable } from "./upstream-lib.mjs";
 
-const { PAGES, YARN, CONF, SHOTS, UI2, SCHEDULER_UI } = process.env;
-const call = ui.caller(PAGES);
+const { YARN, CONF, UI2, SCHEDULER_UI } = process.env;
 const script = `<script>window.pwned=1</script>`, image = `<img src=x onerror="window.pwned=1">`;
 async function submit(name, queue) {
   const id = (await call("POST", "apps/new-application"))["application-id"];
@@ -22,30 +22,6 @@ const id = await until("a running application", async () => (await call("GET", "
 const attempt = await until("its attempt", async () => (await call("GET", `apps/${id}/appattempts`)).appAttempts.appAttempt?.find((a) => a.nodeId));
 await until("its two containers", async () => (await call("GET", `apps/${id}`)).app.runningContainers === 2);
 const node = (await call("GET", "nodes")).nodes.node.find((n) => n.id === attempt.nodeId);
-const writable = (await call("GET", "session")).session.changesAt;
-const browser = await ui.launch();
-
-// Answers that Apache gives too: what no default file sets, and pages' icons. Timeline and JobHistory servers, which are asked in vain, are no answers.
-const missing = [/\/conf\?name=yarn\.resourcemanager\.cluster-id/, /\/conf\?name=mapreduce\.jobhistory\./, /favicon|\.map$|sort_(asc|both|desc)\.png/];
-// The scheduler's interface of 3.5 asks a server outside of the cluster for its font, which pages of ours may not.
-const elsewhere = /^Loading the stylesheet 'https:\/\/fonts\.googleapis\.com\//;
-/** A page whose user is root, and what went wrong on it. */
-async function open(base = writable, user = "root") {
-  const context = await browser.newContext({ viewport: { width: 1360, height: 900 } }), wrong = [];
-  if (user) await context.request.get(`${base}/ws/v1/cluster/session?user.name=${user}`);
-  const page = await context.newPage();
-  page.setDefaultTimeout(30_000);
-  page.on("pageerror", (e) => wrong.push(`error ${e.message}`));
-  page.on("console", (m) => { if (/Content Security|CORS policy|violat/i.test(m.text()) && !elsewhere.test(m.text())) wrong.push(m.text()); });
-  page.on("response", (r) => { if (r.status() >= 400 && !missing.some((m) => m.test(r.url()))) wrong.push(`${r.status()} ${r.request().method()} ${r.url()}`); });
-  return { page, wrong, close: () => context.close() };
-}
-const text = (page) => page.evaluate(() => document.body.innerText + [...document.querySelectorAll("svg text")].map((t) => t.textContent).join("\n"));
-async function shows(page, what, ...all) {
-  let now = "";
-  await until(`${what}: ${all}`, async () => { now = await text(page); return all.every((x) => x instanceof RegExp ? x.test(now) : now.includes(x)); }, 25).catch((e) => { throw new Error(`${e.message}; the page says: ${now.replace(/\s+/g, " ").slice(0, 600)}`); });
-}
-const shot = (page, name) => SHOTS && page.screenshot({ path: `${SHOTS}/${name}.png` });
 
 if (UI2) {
   const at = `${encodeURIComponent(node.id)}/${encodeURIComponent(node.nodeHTTPAddress)}`;
@@ -156,7 +132,6 @@ if (SCHEDULER_UI) {
     return c;
   }
   const queue = (path, params) => ({ "queue-name": path, params: { entry: Object.entries(params).map(([key, value]) => ({ key, value: String(value) })) } });
-  const property = (name) => `yarn.scheduler.capacity.${name}`;
   const global = (params) => [{ entry: Object.entries(params).map(([key, value]) => ({ key: property(key), value: String(value) })) }];
 
   await test("the scheduler's interface: a staged change is validated and goes through, and the tree shows it", async () => {

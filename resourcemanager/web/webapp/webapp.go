@@ -267,7 +267,7 @@ func (a *App) Handler(prefix string) http.Handler {
 			name = "index.html"
 		}
 		f := a.files[name]
-		if f == nil {
+		if f == nil && kinds[strings.ToLower(path.Ext(name))] == "" { // a file that is gone is not a view
 			f = a.notFound
 		}
 		if f == nil || secret(name) {

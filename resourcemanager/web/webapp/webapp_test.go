@@ -91,7 +91,8 @@ func TestServes(t *testing.T) {
 			"/ui2/": "200 text/html;charset=utf-8 " + page, "/ui2/index.html": "200 text/html;charset=utf-8 " + page,
 			"/ui2/assets/app.js": "200 text/javascript;charset=utf-8 let x", "/ui2/config/configs.env": "200 text/javascript;charset=utf-8 ENV = {}",
 			"/ui2/fonts/a.woff2": "200 font/woff2 font", "/ui2/odd.zzz": "200 application/octet-stream ?",
-			"/ui2/queues/root": "200 text/html;charset=utf-8 " + page,
+			"/ui2/queues/root": "200 text/html;charset=utf-8 " + page, "/ui2/queues/root.q1": "200 text/html;charset=utf-8 " + page,
+			"/ui2/assets/gone.JS": "404 text/plain; charset=utf-8 There is no such file in this web application.\n",
 		} {
 			r := ask(a, "GET", path)
 			if got := fmt.Sprint(r.StatusCode, " ", r.Header.Get("Content-Type"), " ", body(r)); got != want {
