@@ -65,13 +65,13 @@ type image struct {
 	counted atomic.Int64 // records of a mapped file
 }
 
-// drops is about how often the pages of a mapped file are dropped while its records are counted, so that they are not in memory all at once.
-const drops = 2
+// steps is in how many steps the records of a mapped file are counted. After each but the last its pages are dropped: they are not in memory all at once.
+const steps = 2
 
 // progress notes that n more of all records were counted.
 func (m *image) progress(n, all int) {
 	now := m.counted.Add(int64(n))
-	if step := int64(all/drops + 1); now/step != (now-int64(n))/step {
+	if step := int64(all/steps + 1); now/step != (now-int64(n))/step {
 		dropPages(m.mapped)
 	}
 }

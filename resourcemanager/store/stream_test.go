@@ -8,7 +8,7 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// A part is put into the memory of an earlier one, if that is large enough and its applications have been taken.
+// A part has the memory of an earlier one that was freed, if that is large enough, and nothing else of it.
 func TestFreedPartsAreUsedAgain(t *testing.T) {
 	read := func(a *state.Application) any { return a.User }
 	r, s := Options{Read: read}.WithDefaults().Reader(0), NewStream()
