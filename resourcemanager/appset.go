@@ -5,7 +5,7 @@ import "github.com/heddle-project/heddle/yarn"
 // appSet is a set of applications. Where a ResourceManager numbered them one after the other, which is usual, each takes about a bit.
 type appSet map[appBlock]*[blockApps / 64]uint64
 
-// appBlock names the blockApps applications of one cluster timestamp whose sequence numbers differ only in the lowest bits.
+// appBlock names the blockApps applications of one cluster timestamp whose sequence numbers differ only in the lowest 12 bits.
 type appBlock struct {
 	timestamp int64
 	number    int32

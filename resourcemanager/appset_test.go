@@ -8,7 +8,7 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// A set of applications holds what a map holds, whatever their numbers are, and nothing when it is empty.
+// A set of applications has what a map has, whatever their ids are. When all are removed, no block is left.
 func TestAppSet(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	timestamps, sequences := []int64{0, 1, -1, math.MaxInt64}, []int32{0, 1, 63, 64, 4095, 4096, 4097, math.MaxInt32, -1, math.MinInt32}

@@ -20,7 +20,7 @@ type contexts struct {
 
 	mu      sync.Mutex
 	byID    map[yarn.ApplicationID]*kept // those in memory
-	written appSet                       // the applications whose contexts the store has; empty without stored
+	written appSet                       // those that the store has; empty if stored is nil
 }
 
 // kept is a context and who still waits to hear whether it is accepted.
@@ -42,12 +42,12 @@ func (c *contexts) Recovered(apps []*state.Application) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, a := range apps {
-		c.settled(a.ID, a.Context)
+		c.putAway(a.ID, a.Context)
 	}
 }
 
-// settled notes that an application with that context is stored and that its master is not there. mu is held.
-func (c *contexts) settled(id yarn.ApplicationID, context []byte) {
+// putAway leaves the context of an application that is stored to the store, or keeps it in memory if that cannot give it back. The caller holds mu.
+func (c *contexts) putAway(id yarn.ApplicationID, context []byte) {
 	if c.stored == nil {
 		c.byID[id] = &kept{bytes: context, accepted: true}
 		return
@@ -56,7 +56,7 @@ func (c *contexts) settled(id yarn.ApplicationID, context []byte) {
 	c.written.add(id)
 }
 
-// of returns the context of an application, nil if there is none. mu is held.
+// of returns the context of an application, nil if there is none. The caller holds mu.
 func (c *contexts) of(id yarn.ApplicationID) *kept {
 	if k := c.byID[id]; k != nil {
 		return k
@@ -95,7 +95,7 @@ func (c *contexts) settle(id yarn.ApplicationID, k *kept, accepted bool) {
 	case c.byID[id] != k:
 	case accepted:
 		k.accepted = true
-		c.settled(id, k.bytes)
+		c.putAway(id, k.bytes)
 	default:
 		if k.waiting--; k.waiting == 0 && !k.accepted {
 			delete(c.byID, id)
@@ -148,7 +148,7 @@ func (c *contexts) Release(id yarn.ApplicationID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if k := c.byID[id]; k != nil && k.accepted {
-		c.settled(id, k.bytes)
+		c.putAway(id, k.bytes)
 	}
 }
 

@@ -68,3 +68,37 @@ func TestContextsInStore(t *testing.T) {
 		t.Errorf("recovered: %q", got)
 	}
 }
+
+// Two callers may submit the same under one id. What one of them hears does not take the context from the other, and one that nobody has accepted is forgotten.
+func TestContextsSubmittedTwice(t *testing.T) {
+	id := yarn.ApplicationID{ClusterTimestamp: 1, Sequence: 1}
+	for _, stored := range []bool{false, true} {
+		for _, outcomes := range [][2]bool{{false, false}, {false, true}, {true, false}, {true, true}} {
+			c := newContexts()
+			if stored {
+				c.stored = &given{contexts: map[yarn.ApplicationID]string{id: "a"}}
+			}
+			first, ok := c.Keep(id, []byte("a"))
+			second, again := c.Keep(id, []byte("a"))
+			if _, other := c.Keep(id, []byte("b")); !ok || !again || other {
+				t.Fatalf("kept: %t, %t, and another one: %t", ok, again, other)
+			}
+			first(outcomes[0])
+			if got, err := c.Get(id); string(got) != "a" || err != nil {
+				t.Errorf("stored %t, accepted %t, then unknown: %q, %v", stored, outcomes[0], got, err)
+			}
+			second(outcomes[1])
+			want := ""
+			if outcomes[0] || outcomes[1] {
+				want = "a"
+			}
+			if got, err := c.Get(id); string(got) != want || err != nil {
+				t.Errorf("stored %t, accepted %v: %q, %v, want %q", stored, outcomes, got, err, want)
+			}
+			c.Drop(id)
+			if got, err := c.Get(id); got != nil || err != nil {
+				t.Errorf("stored %t, accepted %v, dropped: %q, %v", stored, outcomes, got, err)
+			}
+		}
+	}
+}

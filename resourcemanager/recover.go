@@ -52,7 +52,8 @@ type recovery struct {
 	spare    sync.Pool                              // of *[]engine.RecoveredApplication that the engine is done with
 }
 
-// part hands over the applications of a part. It calls done when the engine needs nothing of the part any more but what its applications refer to.
+// part hands over the applications of a part. done is called, once and by any goroutine, when the engine has them: from then on nobody reads the part or its
+// applications, but what these refer to is still in use.
 func (r *recovery) part(p store.Part, done func()) {
 	for _, q := range p.Quarantined {
 		r.leaveAlone(q.Key, q.Reason)

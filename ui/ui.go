@@ -77,7 +77,7 @@ func New() (http.Handler, error) {
 	}), nil
 }
 
-// kinds are the content types of the bundle's files, by the end of the name.
+// kinds are the content types of the bundle's files, by the extension of the name.
 var kinds = map[string]string{".html": "text/html;charset=utf-8", ".css": "text/css;charset=utf-8", ".js": "text/javascript;charset=utf-8", ".svg": "image/svg+xml"}
 
 func newFile(name string, content []byte) *file {

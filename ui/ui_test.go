@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"regexp"
 	"strings"
 	"testing"
@@ -123,5 +124,17 @@ func TestBundle(t *testing.T) {
 	})
 	if err != nil || total > mostBytes {
 		t.Errorf("%d bytes, at most %d: %v", total, mostBytes, err)
+	}
+}
+
+// No browser guesses what a file is (nosniff), so each has a content type.
+func TestKinds(t *testing.T) {
+	if err := fs.WalkDir(dist, "dist", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && kinds[path.Ext(name)] == "" {
+			t.Errorf("%s has no content type", name)
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
 	}
 }

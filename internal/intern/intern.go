@@ -1,9 +1,9 @@
-// Package intern gives equal texts one memory: names of users and queues that hundreds of thousands of applications have.
+// Package intern keeps one copy of equal texts: hundreds of thousands of applications have the same few users and queues.
 package intern
 
 import "unique"
 
-// Text returns a text equal to s. Equal texts share memory.
+// Text returns the copy of s, which all equal texts share.
 func Text(s string) string {
 	if s == "" {
 		return ""
@@ -11,11 +11,11 @@ func Text(s string) string {
 	return unique.Make(s).Value()
 }
 
-// Texts are texts that a goroutine had lately: where those it needs mostly are among them, Of is quicker than Text. The zero value is ready for use; nil is
-// one that remembers nothing.
+// Texts remember the last results of Of, which is quicker than Text for a text among them. One goroutine at a time may use them. The zero value is ready for
+// use; nil remembers nothing.
 type Texts [64]string
 
-// Of returns Text of b.
+// Of is Text for bytes.
 func (t *Texts) Of(b []byte) string {
 	if t == nil || len(b) == 0 {
 		return Text(string(b))

@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// Equal texts share memory, also those that took each other's place, and later changes of the bytes do not show.
+// Equal texts share memory, also after others took their place in Texts, and later changes of the bytes do not show.
 func TestOneMemory(t *testing.T) {
 	var texts Texts
 	list := []string{"", "a", "root.default", strings.Repeat("x", 1000)}
@@ -24,10 +24,10 @@ func TestOneMemory(t *testing.T) {
 				t.Fatalf("%q and %q, want %q", got, plain, want)
 			}
 			if unsafe.StringData(got) != unsafe.StringData(plain) {
-				t.Errorf("%q has two memories", want)
+				t.Errorf("%q is in memory twice", want)
 			}
 			if before, ok := first[want]; ok && unsafe.StringData(before) != unsafe.StringData(got) {
-				t.Errorf("%q has another memory the second time", want)
+				t.Errorf("%q is somewhere else the second time", want)
 			}
 			first[want] = got
 		}

@@ -36,7 +36,7 @@ func (o *Options) examine(r io.ReaderAt, mapped []byte, size int64, t testimony)
 		if img.dense(x.meta) {
 			var ahead sync.WaitGroup
 			ahead.Go(func() { populate(mapped) })
-			defer ahead.Wait() // nobody may unmap the file before
+			defer ahead.Wait() // the file stays mapped until then
 		}
 		x.read(o, img, x.meta, t, o.Each)
 		return nil

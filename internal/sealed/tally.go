@@ -20,17 +20,17 @@ type tally struct {
 	image  *image
 
 	added    int          // number of records
-	held     int          // of them, those in others; of a file that is not mapped
-	bytes    int          // length of their keys and values
-	others   []*pile      // records that are not for Options.Parts, or for which there is no Parts
 	byLength map[int]*run // those for Options.Parts, by the length of the key
+	others   []*pile      // all others; of a file that is not mapped only those that are not counted yet
+	held     int          // number of records in others
+	bytes    int          // length of their keys and values
 
 	mu     sync.Mutex
 	sums   map[string]sum // by bucket
 	spoilt []spoilt
 }
 
-// pile holds records of one bucket, in the order of the walk.
+// pile holds records of one bucket, in the order in which they were added.
 type pile struct {
 	bucket string
 	chunks [][]Entry // all but the last one are full
@@ -44,7 +44,7 @@ func (p *pile) add(e Entry) {
 	p.chunks[last] = append(p.chunks[last], e)
 }
 
-// parts appends the records to list, cut into parts.
+// parts appends the records to list, in parts.
 func (p *pile) parts(list []part) []part {
 	for _, chunk := range p.chunks {
 		for entries := range slices.Chunk(chunk, partSize) {
@@ -84,7 +84,7 @@ type spoilt struct {
 }
 
 const (
-	partSize  = 256     // records of a part
+	partSize  = 256     // most records of a part
 	chunkSize = 4096    // records of a chunk
 	giveWay   = 256     // records after which a goroutine lets others run
 	holdBytes = 4 << 20 // keys and values held in memory until they are counted, where the file is not mapped
@@ -144,7 +144,7 @@ func (t *tally) count(bucket string, entries []Entry, each func(bucket string, k
 	t.spoilt = append(t.spoilt, bad...)
 }
 
-// inParts has a worker for each processor, and one of them takes each part.
+// inParts has one goroutine for each processor. Each calls worker once, and then what that returns for every part that it gets; no part is left out or comes twice.
 func (t *tally) inParts(parts []part, worker func() func(number int, p part)) error {
 	var workers sync.WaitGroup
 	var next atomic.Int64
@@ -221,7 +221,7 @@ func (t *tally) countMapped(x *reading) error {
 	})
 }
 
-// ranked returns the records for Options.Parts by rank, in parts, their number, and the greatest rank.
+// ranked returns the records for Options.Parts by rank, in parts, how many they are, and the greatest rank.
 func (t *tally) ranked() (parts []part, count int, greatest Rank) {
 	sorted := true
 	// Usually longer keys have higher ranks, and those of one length are in the order of their ranks: then nothing is left to sort.

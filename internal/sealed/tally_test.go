@@ -31,6 +31,31 @@ func TestTallyHoldsFew(t *testing.T) {
 	}
 }
 
+// Records that are not intact are told by bucket and key, whoever has counted them.
+func TestSpoiltInOrder(t *testing.T) {
+	for name, mapped := range map[string][]byte{"mapped": {}, "not mapped": nil} {
+		t.Run(name, func(t *testing.T) {
+			o := testOptions()
+			o.Intact = func(bool, string, []byte, []byte) error { return errors.New("it is not intact") }
+			o.Parts = &Parts{Bucket: "b", Rank: func([]byte) Rank { return Rank{} }}
+			c := &tally{o: &o, sums: map[string]sum{}, byLength: map[int]*run{}, image: &image{mapped: mapped}}
+			var want []Record
+			for _, bucket := range []string{"a", "b", "c"} {
+				for i := range 3 * chunkSize / 2 {
+					key := strconv.Itoa(100_000 + i)
+					c.add(bucket, []byte(key), nil)
+					want = append(want, Record{bucket, key})
+				}
+			}
+			x := &reading{}
+			c.finish(x)
+			if !slices.Equal(x.spoilt, want) || x.sums["b"].count != 3*chunkSize/2 {
+				t.Errorf("%d records are spoilt, want %d in order; the first is %v", len(x.spoilt), len(want), x.spoilt[0])
+			}
+		})
+	}
+}
+
 // A file that somebody cuts short while it is mapped is refused, whenever that happens.
 func TestCutShortWhileMapped(t *testing.T) {
 	good, _ := many(t)

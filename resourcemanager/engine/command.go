@@ -396,8 +396,8 @@ type (
 	}
 
 	// RecoverApplications brings back more applications, in the order of their ids. It comes
-	// after Recover and before any other command. Replied when nothing of Applications is
-	// needed any more but what these refer to, without their records.
+	// after Recover and before any other command. After the reply the engine reads neither
+	// Applications nor their records; it keeps what both refer to.
 	RecoverApplications struct {
 		Ticket       Ticket
 		Applications []RecoveredApplication

@@ -14,13 +14,13 @@ type Part struct {
 	Made         []any               // what Options.Read returned for each; empty without such a function
 	Quarantined  []state.Quarantined // applications that could not be used
 
-	memory *memory // of Applications; nil: each has its own
+	memory *memory // has the applications; nil: each was allocated by itself
 }
 
-// memory is what parts of a stream use one after the other.
+// memory is used by a part and, once that is freed, by a later one.
 type memory struct {
 	applications []state.Application
-	texts        intern.Texts
+	texts        intern.Texts // names of users and queues
 }
 
 // room returns memory for the next application.
@@ -59,7 +59,7 @@ type Stream struct {
 	freed struct {
 		sync.Mutex
 		parts []Part // those that Free was called for, until they are used again
-		ended bool   // none will be
+		ended bool   // none will be used again
 	}
 }
 
@@ -106,7 +106,8 @@ func (s *Stream) NewPart(n int) Part {
 	return Part{Applications: make([]*state.Application, 0, n), Made: make([]any, 0, n), memory: &memory{applications: make([]state.Application, n)}}
 }
 
-// Free gives a part's memory back for another part: the applications, Applications and Made. Nobody may use these any more; what they refer to may be kept.
+// Free gives the memory of a part back for a later one. Nobody may read its Applications, the applications themselves, or Made any more; what these refer to
+// may be kept.
 func (s *Stream) Free(p Part) {
 	s.freed.Lock()
 	defer s.freed.Unlock()

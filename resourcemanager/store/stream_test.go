@@ -8,11 +8,13 @@ import (
 	"github.com/heddle-project/heddle/yarn"
 )
 
-// A part is put into the memory of an earlier one, if that is large enough and its applications have been taken.
+// A part has the memory of an earlier one that was freed, if that is large enough, and nothing else of it.
 func TestFreedPartsAreUsedAgain(t *testing.T) {
-	r, s := Options{}.WithDefaults().Reader(0), NewStream()
+	read := func(a *state.Application) any { return a.User }
+	r, s := Options{Read: read}.WithDefaults().Reader(0), NewStream()
 	fill := func(p *Part, user string, n int) {
 		for i := range n {
+			r.ReadApplication([]byte("application_1_0001"), []byte("no record"), p)
 			a := state.Application{ID: yarn.ApplicationID{ClusterTimestamp: 1, Sequence: int32(i + 1)}, User: user, Queue: "root.default", Context: []byte(user)}
 			value, err := record.Codec{}.Encode(a)
 			if err != nil {
@@ -20,8 +22,11 @@ func TestFreedPartsAreUsedAgain(t *testing.T) {
 			}
 			r.ReadApplication([]byte(a.ID.String()), value, p)
 		}
+		if len(p.Applications) != n || len(p.Made) != n || len(p.Quarantined) != n {
+			t.Fatalf("%d applications, %d made of them and %d quarantined, want %d each", len(p.Applications), len(p.Made), len(p.Quarantined), n)
+		}
 		for i, a := range p.Applications {
-			if len(p.Applications) != n || a.ID.Sequence != int32(i+1) || a.User != user || string(a.Context) != user {
+			if p.Made[i] != any(user) || a.ID.Sequence != int32(i+1) || a.User != user || string(a.Context) != user {
 				t.Fatalf("application %d of %d is %+v", i, len(p.Applications), a)
 			}
 		}

@@ -116,7 +116,7 @@ func FuzzWalk(f *testing.F) {
 	})
 }
 
-// FuzzWellFormed: a message is well-formed if a walk comes to its end, and for no other reason refused than by the walk.
+// FuzzWellFormed: what a walk comes to the end of is well-formed; all else is refused with the error of the walk.
 func FuzzWellFormed(f *testing.F) {
 	for _, b := range []string{"", "\x08", "\x08\x01\x12\x02ab", "\x12\x03ab", "\x02\x00", "\x92\x01\x00", "\x12\x80\x01", "\x0d\x01\x02\x03\x04\x08\x7f", "\x08\x80\x01\x0b\x0c\x10"} {
 		f.Add([]byte(b))

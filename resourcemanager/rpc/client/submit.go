@@ -191,7 +191,7 @@ func (s *scannedSubmission) askFor(size yarn.Resource) []yarn.Ask {
 }
 
 // submission checks the form of a context and makes a submission of it. class is the
-// exception for err. Names come from texts.
+// exception for err. The names of queue and type come from texts.
 func (s *client) submission(who Submitter, m *scan.Submission, anywhere func(size yarn.Resource) []yarn.Ask, texts *intern.Texts) (sub engine.Submission, class string, err error) {
 	sub = engine.Submission{
 		ID: m.ID, User: who.User, RealUser: who.RealUser, Groups: who.Groups,

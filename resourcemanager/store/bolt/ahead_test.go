@@ -156,7 +156,7 @@ func TestAheadInOrder(t *testing.T) {
 	}
 }
 
-// Parts that are done with lend their memory to others; what was taken out of them stays.
+// The memory of freed parts is used for later ones; copies of their applications stay as they are.
 func TestAheadUsesMemoryAgain(t *testing.T) {
 	const apps = 12_000
 	_, stream, err := openAhead(t, withApps(t, apps))
@@ -176,7 +176,7 @@ func TestAheadUsesMemoryAgain(t *testing.T) {
 	for i := range kept {
 		a := &kept[i]
 		if i > 0 && a.ID.Compare(kept[i-1].ID) <= 0 || a.User != "ada" || a.Queue != "root.default" || string(a.Context) != "context" {
-			t.Fatalf("%d applications in there is %+v", i, a)
+			t.Fatalf("application %d is %+v", i, a)
 		}
 	}
 }

@@ -38,7 +38,7 @@ func writeApplication(w *writer, r state.Application) {
 }
 
 // Application decodes the stored value of the application with that name into to, with the names of users and queues from texts. The context stays where
-// it is, in the value, which has been found intact already. After an error to is as it was.
+// it is, in the value, which has been found intact already. An error leaves to as it was.
 func Application(name, value []byte, to *state.Application, texts *intern.Texts) error {
 	body, err := fields(value)
 	if err != nil {

@@ -91,7 +91,7 @@ func wellFormed(b []byte) error {
 
 func next(b []byte) (f field, size int, err error) {
 	number, kind, n := protowire.Number(0), protowire.Type(0), 1
-	if len(b) > 0 && b[0] >= 1<<3 && b[0] < 0x80 { // most fields
+	if len(b) > 0 && b[0] >= 1<<3 && b[0] < 0x80 { // one byte, as in most fields
 		number, kind = protowire.Number(b[0]>>3), protowire.Type(b[0]&7)
 	} else if number, kind, n = protowire.ConsumeTag(b); n < 0 {
 		return f, 0, fmt.Errorf("field tag: %w", protowire.ParseError(n))

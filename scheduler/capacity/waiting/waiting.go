@@ -63,19 +63,18 @@ type line struct {
 	class *class
 	user  string
 	apps  firstHeap[*Waiter]
-	last  *Waiter // nobody of apps comes after it; nil: not known
+	last  *Waiter // of apps, it comes after all others; nil: not known
 	at    int
 }
 
-// enter adds an application, mostly the one that comes last.
+// enter adds an application. Mostly it comes after all others.
 func (l *line) enter(a *Waiter) {
-	switch {
-	case l.last != nil && order.Pending(l.last.App, a.App) < 0:
-		l.apps.Push(a) // where it is in order, for who is above it does not come after last
-		l.last = a
-	default:
+	if l.last == nil || order.Pending(l.last.App, a.App) >= 0 {
 		heap.Push(&l.apps, a)
+		return
 	}
+	l.apps.Push(a) // it stays at the end of the heap: whoever is above it comes before it
+	l.last = a
 }
 
 // exit removes an application.
