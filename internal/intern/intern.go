@@ -20,7 +20,8 @@ func (t *Texts) Of(b []byte) string {
 	if t == nil || len(b) == 0 {
 		return Text(string(b))
 	}
-	last := &t[(len(b)+5*int(b[0])+int(b[len(b)-1]))%len(t)]
+	end := len(b) - 1
+	last := &t[(end+5*int(b[0])+7*int(b[end/2])+11*int(b[max(end-1, 0)])+int(b[end]))%len(t)]
 	if *last != string(b) {
 		*last = Text(string(b))
 	}

@@ -38,7 +38,10 @@ type pile struct {
 
 func (p *pile) add(e Entry) {
 	last := len(p.chunks) - 1
-	if last < 0 || len(p.chunks[last]) == chunkSize {
+	switch {
+	case last < 0:
+		p.chunks, last = append(p.chunks, nil), 0 // it grows as it fills: there may be many small piles
+	case len(p.chunks[last]) == chunkSize:
 		p.chunks, last = append(p.chunks, make([]Entry, 0, chunkSize)), last+1
 	}
 	p.chunks[last] = append(p.chunks[last], e)

@@ -56,6 +56,24 @@ func TestSpoiltInOrder(t *testing.T) {
 	}
 }
 
+// The memory for records follows their number, in however many buckets they are.
+func TestSmallPiles(t *testing.T) {
+	o := testOptions()
+	c := &tally{o: &o, byLength: map[int]*run{}, image: &image{mapped: []byte{}}}
+	for i := range 5_000 {
+		c.add(strconv.Itoa(i), []byte("k"), nil)
+	}
+	room := 0
+	for _, p := range c.others {
+		for _, chunk := range p.chunks {
+			room += cap(chunk)
+		}
+	}
+	if len(c.others) != 5_000 || room > 2*5_000 {
+		t.Errorf("%d piles have room for %d records", len(c.others), room)
+	}
+}
+
 // A file that somebody cuts short while it is mapped is refused, whenever that happens.
 func TestCutShortWhileMapped(t *testing.T) {
 	good, _ := many(t)

@@ -121,7 +121,12 @@ func (r *Recorder) skip() {
 	next := r.Commands() + 1
 	clear(r.ring)
 	r.ring, r.bytes = r.ring[:0], 0
-	r.begin(next)
+	if r.open.count > 0 {
+		r.begin(next)
+		return
+	}
+	r.open.first, r.open.before, r.open.after = next, r.sum, r.sum // as after the command before, which was skipped, too
+	r.ring, r.clock = append(r.ring, r.open), yarn.Now{}
 }
 
 // turn begins a new block, and drops the oldest ones for which there is no room.

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -294,9 +295,9 @@ func TestLost(t *testing.T) {
 
 func TestLoadWaits(t *testing.T) {
 	server := zookeepertest.New()
-	calls := 0
+	var calls atomic.Int64 // some are made at the same time
 	server.Before(func(string, string) error {
-		if calls++; calls < 4 {
+		if calls.Add(1) < 4 {
 			return zk.ErrConnection
 		}
 		return nil
@@ -307,7 +308,7 @@ func TestLoadWaits(t *testing.T) {
 	if !strings.Contains(said, "waiting for ZooKeeper") {
 		t.Fatalf("said %q", said)
 	}
-	calls = -1000
+	calls.Store(-1000)
 	s := open(t, o)
 	var unavailable *store.UnavailableError
 	if _, err := s.Load(t.Context()); !errors.As(err, &unavailable) || !errors.Is(err, zk.ErrConnection) {
