@@ -20,7 +20,7 @@ type contexts struct {
 
 	mu      sync.Mutex
 	byID    map[yarn.ApplicationID]*kept // those in memory
-	written appSet                       // those that the store has; empty if stored is nil
+	written appSet                       // those that the store has, in memory or not; empty if stored is nil
 }
 
 // kept is a context and who still waits to hear whether it is accepted.
@@ -46,7 +46,7 @@ func (c *contexts) Recovered(apps []*state.Application) {
 	}
 }
 
-// putAway leaves the context of an application that is stored to the store, or keeps it in memory if that cannot give it back. The caller holds mu.
+// putAway drops the context of an application that is stored if the store can give it back, and keeps it in memory otherwise. The caller holds mu.
 func (c *contexts) putAway(id yarn.ApplicationID, context []byte) {
 	if c.stored == nil {
 		c.byID[id] = &kept{bytes: context, accepted: true}

@@ -52,8 +52,8 @@ type recovery struct {
 	spare    sync.Pool                              // of *[]engine.RecoveredApplication that the engine is done with
 }
 
-// part hands over the applications of a part. done is called, once and by any goroutine, when the engine has them: from then on nobody reads the part or its
-// applications, but what these refer to is still in use.
+// part hands over the applications of a part. done is called, once and by any goroutine, when the engine has them or never will: from then on nobody reads the
+// part or its applications, but what these refer to is still in use.
 func (r *recovery) part(p store.Part, done func()) {
 	for _, q := range p.Quarantined {
 		r.leaveAlone(q.Key, q.Reason)
@@ -76,7 +76,7 @@ func (r *recovery) part(p store.Part, done func()) {
 		r.admit(a, own)
 		*apps = append(*apps, engine.RecoveredApplication{Submission: sub, Record: a, Attempts: own})
 	}
-	r.contexts.Recovered(usable) // before the engine stores a record again: contexts adds its context
+	r.contexts.Recovered(usable) // from the Post below on the engine may store a record again, to which contexts adds the context
 	for _, a := range usable {
 		a.Context = nil
 	}

@@ -11,8 +11,8 @@ func Text(s string) string {
 	return unique.Make(s).Value()
 }
 
-// Texts remember the last results of Of, which is quicker than Text for a text among them. One goroutine at a time may use them. The zero value is ready for
-// use; nil remembers nothing.
+// Texts is a small cache in front of Text: each slot has the last text that fell into it, and Of is quicker than Text for a text that is there. One goroutine at a
+// time may use it. The zero value is ready for use; nil is an empty cache that keeps nothing.
 type Texts [64]string
 
 // Of is Text for bytes.

@@ -117,7 +117,7 @@ func (m *image) newest() (meta, bool) {
 	}
 }
 
-// maxPopulated is the size of the largest file, in bytes, that is brought into memory as a whole before it is walked.
+// maxPopulated is the size of the largest file, in bytes, that is brought into memory as a whole while it is walked.
 const maxPopulated = 1 << 30
 
 // dense tells whether the file is small enough for that, and most of it is in use.

@@ -87,7 +87,7 @@ type spoilt struct {
 }
 
 const (
-	partSize  = 256     // most records of a part
+	partSize  = 256     // the largest number of records in a part
 	chunkSize = 4096    // records of a chunk
 	giveWay   = 256     // records after which a goroutine lets others run
 	holdBytes = 4 << 20 // keys and values held in memory until they are counted, where the file is not mapped
@@ -147,7 +147,8 @@ func (t *tally) count(bucket string, entries []Entry, each func(bucket string, k
 	t.spoilt = append(t.spoilt, bad...)
 }
 
-// inParts has one goroutine for each processor. Each calls worker once, and then what that returns for every part that it gets; no part is left out or comes twice.
+// inParts shares the parts out among one goroutine for each processor. Each goroutine calls worker once, and what that returns for each of its parts. After a
+// fault parts may be left out.
 func (t *tally) inParts(parts []part, worker func() func(number int, p part)) error {
 	var workers sync.WaitGroup
 	var next atomic.Int64

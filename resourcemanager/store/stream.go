@@ -8,13 +8,13 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/state"
 )
 
-// Part is a run of the applications of a store, in the order of their ids.
+// Part has consecutive applications of a store, in the order of their ids.
 type Part struct {
 	Applications []*state.Application
 	Made         []any               // what Options.Read returned for each; empty without such a function
 	Quarantined  []state.Quarantined // applications that could not be used
 
-	memory *memory // has the applications; nil: each was allocated by itself
+	memory *memory // for the applications; those that do not fit, all if it is nil, are allocated one by one
 }
 
 // memory is used by a part and, once that is freed, by a later one.

@@ -15,8 +15,8 @@ export const property = (name) => `yarn.scheduler.capacity.${name}`;
 
 // Answers that Apache gives too: what no default file sets, and pages' icons. Timeline and JobHistory servers, which are asked in vain, are no answers.
 const missing = [/\/conf\?name=yarn\.resourcemanager\.cluster-id/, /\/conf\?name=mapreduce\.jobhistory\./, /favicon|\.map$|sort_(asc|both|desc)\.png/];
-if (!session) missing.push(/\/scheduler-ui\/[a-z-]+$/); // the page, with a wrong status
-// Pages of ours may not ask for that font.
+if (!session) missing.push(/\/scheduler-ui\/[a-z-]+$/); // Apache answers a page's address with the page and 404
+// The policy of pages that Heddle serves forbids that font.
 const elsewhere = /^Loading the stylesheet 'https:\/\/fonts\.googleapis\.com\//;
 /** A page whose user is root, and what went wrong on it. */
 export async function open(base = writable, user = "root", options = {}) {

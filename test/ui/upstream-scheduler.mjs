@@ -1,5 +1,7 @@
 // The tests behind test/ui/upstream that use Apache's interface of the CapacityScheduler's queues as an operator does, by clicks and keys, and look at the outcome
-// over REST and in the page. Elements are found by what they are and say in 3.5; without one of these a test fails and names it.
+// over REST and in the page. Elements are found by what they are and say in 3.5; if one is missing, the test fails and says which.
+// Run by itself it needs PAGES, the address of a ResourceManager with two nodes; YARN and CONF, a yarn command and a configuration for one application there; and
+// CHROMIUM. READ_ONLY is the address of a ResourceManager whose interface is read-only; upstream-lib.mjs has the other variables.
 import { spawn } from "node:child_process";
 import * as ui from "./lib.mjs";
 import { test, until, want } from "./lib.mjs";
@@ -25,9 +27,9 @@ const shell = spawn(YARN, ["--config", CONF, "shell", "-n", "1", "-memory", "256
 const live = await until("a running application", async () => (await call("GET", "apps?states=RUNNING")).apps?.app?.find((a) => a.name === "live"));
 await until("its two containers", async () => (await call("GET", `apps/${live.id}`)).app.runningContainers === 2);
 
-// Badges bounce and panels slide; a click waits for what moves.
+// Badges bounce and panels slide, and a click would wait for them: animations are cut short.
 const still = () => addEventListener("DOMContentLoaded", () => document.head.append(Object.assign(document.createElement("style"), { textContent: "*, ::before, ::after { animation-duration: 1ms !important; animation-iteration-count: 1 !important; transition-duration: 1ms !important }" })));
-/** A page of the interface, and what is done on it. The user is the one that the interface calls itself. */
+/** A page of the interface, and what is done on it. Without a user the interface signs in as its own, yarn. */
 async function operator(path = "", { base = writable, options, user = "" } = {}) {
   const { page, wrong, close } = await open(base, user, options);
   await page.addInitScript(still);
@@ -95,7 +97,7 @@ await operates("the capacities of siblings are changed together, with keys", "",
   await o.menu("root.etl", "Edit Capacity");
   const editor = o.page.getByRole("dialog", { name: "Capacity Editor" }), boxes = editor.getByRole("textbox");
   await editor.waitFor();
-  // A row of each sibling: capacity and maximum. The origin's comes first or second.
+  // A row of each sibling: capacity and maximum. That of the queue whose editor it is comes first or second.
   const rows = await boxes.evaluateAll((all) => all.map((b) => b.value));
   const etl = rows.indexOf("80") - 1, other = etl === 0 ? 2 : 0;
   await boxes.nth(etl).fill("70");
@@ -254,7 +256,7 @@ for (const [colors, width, height] of [["light", 1360, 900], ["dark", 1360, 900]
     await shot(o.page, `used-${path || "tree"}-${colors}-${width}`);
   }
 }, { options: { viewport: { width, height }, colorScheme: colors } });
-if (READ_ONLY) await operates("read-only, it offers no change and sends none", "", async (o) => {
+if (READ_ONLY) await operates("read-only, it applies no change and sends none", "", async (o) => {
   const sent = [];
   o.page.on("request", (r) => { if (r.method() !== "GET") sent.push(`${r.method()} ${r.url()}`); });
   await o.says("Read-Only");

@@ -63,11 +63,11 @@ type line struct {
 	class *class
 	user  string
 	apps  firstHeap[*Waiter]
-	last  *Waiter // of apps, it comes after all others; nil: not known
+	last  *Waiter // of apps, it comes after all others; nil once it has left: then it is not known
 	at    int
 }
 
-// enter adds an application. Mostly it comes after all others.
+// enter adds an application, quickly if it comes after all others, as most do.
 func (l *line) enter(a *Waiter) {
 	if l.last == nil || order.Pending(l.last.App, a.App) >= 0 {
 		heap.Push(&l.apps, a)
