@@ -60,7 +60,7 @@ type known struct {
 	entry
 	size              int // of its data
 	created, modified int64
-	children          int32 // version of the list of children
+	children          int32 // version of the list of children that the tree has, or an earlier one; 0: of a new node, without children
 }
 
 var errWatchLost = errors.New("the connection to ZooKeeper was lost")
@@ -321,7 +321,12 @@ func (f *Follower) catchUp(ctx context.Context, readers int) error {
 			f.forget(at)
 			continue
 		}
-		f.bytes += int64(s.size - f.nodes[at].size)
+		old := f.nodes[at]
+		f.bytes += int64(s.size - old.size)
+		// The children of the version that was read may be others than those in the tree: events about them may wait, or be lost with the watch.
+		if s.children = 0; s.created == old.created {
+			s.children = old.children
+		}
 		f.nodes[at] = s.known
 		f.tree.add(at)
 	}

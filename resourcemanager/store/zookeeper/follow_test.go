@@ -173,6 +173,49 @@ func TestWarmTakeOver(t *testing.T) {
 	}
 }
 
+// TestFollowLosesNoChild: the watch is lost when a standby has read of an application that it has another attempt, and has not read that.
+func TestFollowLosesNoChild(t *testing.T) {
+	for name, early := range map[string]bool{"while the attempt is read": false, "while the application is read": true} {
+		t.Run(name, func(t *testing.T) {
+			server := zookeepertest.New()
+			o := Options{Dial: server.Open}
+			active, _ := loaded(t, o)
+			must(t, active.Commit(t.Context(), storetest.Puts(storetest.Application(5, 10), storetest.Attempt(5, 1))))
+			f, conn := follows(t, o)
+			whole(t, f)
+			application, attempt := storetest.AppID(5).String(), storetest.Attempt(5, 3).ID.String()
+			begun, lost := make(chan struct{}), false
+			server.Before(func(call, at string) error {
+				switch {
+				case call != "read" || lost:
+				case strings.HasSuffix(at, application):
+					select {
+					case <-begun:
+						return nil
+					default:
+						close(begun)
+					}
+					if lost = early; lost {
+						server.Lose(conn)
+					}
+					return active.Commit(t.Context(), storetest.Puts(storetest.Attempt(5, 3)))
+				case strings.HasSuffix(at, attempt):
+					lost = true
+					server.Lose(conn)
+					return zk.ErrConnection
+				}
+				return nil
+			})
+			must(t, active.Commit(t.Context(), storetest.Puts(storetest.Application(5, 20))))
+			<-begun
+			whole(t, f)
+			if server.Before(nil); !sameAsCold(t, o, f) {
+				t.Fatalf("the copy was not used: %+v", f.Copy())
+			}
+		})
+	}
+}
+
 // TestFollow follows a store from before there is one, with a real ZooKeeper, too.
 func TestFollow(t *testing.T) {
 	everywhere(t, func(t *testing.T, o Options) {
