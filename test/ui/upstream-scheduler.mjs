@@ -116,17 +116,20 @@ await operates("the capacities of siblings are changed together, with keys", "",
   want(await shares("root.etl") === "70 90" && await shares("root.default") === "30 100", `the capacities: ${await shares("root.etl")}`);
   await o.says(/70%/, /Maximum capacity:\s*90%/, /30%/);
 });
+/** Replaces numbers in the capacity editor, which is about to open, and saves. */
+async function edited(o, ...changes) {
+  const editor = o.page.getByRole("dialog", { name: "Capacity Editor" }), boxes = editor.getByRole("textbox");
+  await editor.waitFor();
+  const rows = await boxes.evaluateAll((all) => all.map((b) => b.value));
+  for (const [from, to] of changes) await boxes.nth(rows.indexOf(String(from))).fill(String(to));
+  await o.click("button", /^Save changes/, editor);
+  await o.gone("dialog", "Capacity Editor");
+}
 await operates("a queue is added, stopped, started and removed", "", async (o) => {
   await o.menu("root", "Add Child Queue");
   await o.page.getByLabel(/^Queue Name/).fill("fresh");
   await o.click("button", "Create Queue");
-  const editor = o.page.getByRole("dialog", { name: "Capacity Editor" }), boxes = editor.getByRole("textbox");
-  await editor.waitFor();
-  const rows = await boxes.evaluateAll((all) => all.map((b) => b.value));
-  await boxes.nth(rows.indexOf("10")).fill("20");
-  await boxes.nth(rows.indexOf("70")).fill("50");
-  await o.click("button", /^Save changes/, editor);
-  await o.gone("dialog", "Capacity Editor");
+  await edited(o, [10, 20], [70, 50]);
   await o.applied("root.fresh", "root.etl");
   want((await queue("root.fresh")).state === "RUNNING" && await shares("root.fresh") === "20 100" && await shares("root.etl") === "50 90", "the new queue");
   await o.says("root.fresh");
@@ -143,12 +146,7 @@ await operates("a queue is added, stopped, started and removed", "", async (o) =
   want((await queue("root.fresh")).state === "RUNNING", "it was not started");
   // What goes leaves its share to another.
   await o.menu("root.etl", "Edit Capacity");
-  await editor.waitFor();
-  const now = await boxes.evaluateAll((all) => all.map((b) => b.value));
-  await boxes.nth(now.indexOf("20")).fill("0");
-  await boxes.nth(now.indexOf("50")).fill("70");
-  await o.click("button", /^Save changes/, editor);
-  await o.gone("dialog", "Capacity Editor");
+  await edited(o, [20, 0], [50, 70]);
   await o.applied("root.fresh", "root.etl");
   await o.menu("root.fresh", "Mark for Deletion");
   await o.click("button", "Mark for Deletion", o.page.getByRole("dialog"));
