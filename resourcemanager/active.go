@@ -91,10 +91,10 @@ func (d *Daemon) Application(ctx context.Context, id yarn.ApplicationID) (*view.
 }
 
 // Newest implements access.Source.
-func (d *Daemon) Newest(ctx context.Context) (iter.Seq[*view.Application], error) {
+func (d *Daemon) Newest(ctx context.Context) (latest iter.Seq[*view.Application], version uint64, err error) {
 	t, err := d.current()
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	return t.Newest(ctx)
 }
@@ -209,6 +209,12 @@ func (d *Daemon) Events() *events.Log {
 func (d *Daemon) MayView(c webgate.Caller, a *view.Application) bool {
 	t := d.term.Load()
 	return t != nil && t.access.MayView(identity(c), a)
+}
+
+// MayViewAll implements access.Source.
+func (d *Daemon) MayViewAll(c webgate.Caller) bool {
+	t := d.term.Load()
+	return t != nil && t.access.mayViewAll(identity(c))
 }
 
 // QueueRights implements access.Source.

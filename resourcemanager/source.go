@@ -77,12 +77,12 @@ func (t *term) Application(ctx context.Context, id yarn.ApplicationID) (*view.Ap
 }
 
 // Newest implements access.Source.
-func (t *term) Newest(ctx context.Context) (iter.Seq[*view.Application], error) {
+func (t *term) Newest(ctx context.Context) (latest iter.Seq[*view.Application], version uint64, err error) {
 	v, err := t.loop.Recent(ctx, view.Applications, access.Age(ctx))
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return v.Newest(), nil
+	return v.Newest(), v.Version(), nil
 }
 
 // Latest implements access.Source.

@@ -23,6 +23,9 @@ type Response struct {
 	Location string
 	Document tree.Document
 	Text     string // without a Document
+	// Same, if not nil, is a comparable key. Responses of an operation with equal keys have the same document, except that times in it may
+	// be a tenth of a second apart. Callers who ask at about the same time share one text.
+	Same any
 }
 
 // Wrapped is a document.
@@ -51,6 +54,7 @@ func Serve(log *slog.Logger, do Handler) http.HandlerFunc { return ServeUpTo(log
 
 // ServeUpTo is Serve for bodies of so many bytes.
 func ServeUpTo(log *slog.Logger, bytes int64, do Handler) http.HandlerFunc {
+	var texts shared
 	return func(w http.ResponseWriter, r *http.Request) {
 		format, ok := negotiate(r.Header.Values("Accept"))
 		if !ok {
@@ -64,7 +68,7 @@ func ServeUpTo(log *slog.Logger, bytes int64, do Handler) http.HandlerFunc {
 			WriteError(w, r, err)
 			return
 		}
-		write(w, format, res)
+		write(w, format, res, &texts)
 	}
 }
 
@@ -77,7 +81,7 @@ func logFailure(log *slog.Logger, r *http.Request, err error) {
 	}
 }
 
-func write(w http.ResponseWriter, f format, res *Response) {
+func write(w http.ResponseWriter, f format, res *Response, texts *shared) {
 	status := res.Status
 	if status == 0 {
 		status = http.StatusOK
@@ -87,6 +91,9 @@ func write(w http.ResponseWriter, f format, res *Response) {
 	}
 	if res.Document.Body != nil || res.Text != "" { // an empty answer has no type
 		w.Header().Set("Content-Type", f.contentType())
+	}
+	if res.Same != nil && res.Document.Body != nil && texts.answer(w, status, f, res) {
+		return
 	}
 	out := NewSized(w, status)
 	if res.Document.Body == nil {

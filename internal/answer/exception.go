@@ -87,7 +87,7 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 		Add("javaClassName", e.Class)
 	res := Wrapped("RemoteException", body)
 	res.Status = e.Status
-	write(w, f, res)
+	write(w, f, res, nil)
 }
 
 // NotServed is the answer below /ws to a path that does not exist: the error

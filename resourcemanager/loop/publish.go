@@ -16,7 +16,7 @@ import (
 // pause, so that readers cost the loop at most one part in publishShare of its time,
 // however many they are and whatever they ask for.
 const (
-	publishShare = 50                   // the pause is this many times as long as the publication was,
+	publishShare = 100                  // the pause is this many times as long as the publication was,
 	leastPause   = 5 * time.Millisecond // but at least this
 	mostPause    = 2 * time.Second      // and at most this
 	maxAsked     = 64                   // applications that one publication explains

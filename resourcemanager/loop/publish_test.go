@@ -62,21 +62,25 @@ func TestReadersOfOldNews(t *testing.T) {
 	for _, reads := range []int{1, 5000} {
 		inBubble(t, nil, func(t *testing.T, r *rig) {
 			id := r.submit()
-			r.read(view.Everything)
+			first := r.read(view.Everything)
 			synctest.Wait()
 			var readers sync.WaitGroup
 			for range 20 {
 				readers.Go(func() {
 					for range reads {
 						v := r.read(view.Everything)
-						if v.FindApplication(id) == nil || len(v.Applications()) != 1 || v.Queues() == nil || v.Metrics().Pending != 1 {
+						if v.Version() != first.Version() || v.FindApplication(id) == nil || len(v.Applications()) != 1 || v.Queues() == nil || v.Metrics().Pending != 1 {
 							t.Error("something is missing")
 						}
 					}
 				})
 			}
 			readers.Wait()
-			if s := r.finish(); s.Publications != 1 || s.Batches > 8 {
+			r.submit()
+			if r.read(view.Counts).Version() == first.Version() {
+				t.Error("other views have the same version")
+			}
+			if s := r.finish(); s.Publications != 2 || s.Batches > 8 {
 				t.Errorf("%d reads each: %+v", reads, s)
 			}
 		})
@@ -119,7 +123,7 @@ func TestPaceOfPublications(t *testing.T) {
 
 // A long publication is followed by a longer pause, but readers are not forgotten.
 func TestPauses(t *testing.T) {
-	for took, want := range map[time.Duration]time.Duration{0: leastPause, 90 * time.Microsecond: leastPause, time.Millisecond: 50 * time.Millisecond,
+	for took, want := range map[time.Duration]time.Duration{0: leastPause, 40 * time.Microsecond: leastPause, time.Millisecond: 100 * time.Millisecond,
 		50 * time.Millisecond: mostPause, time.Minute: mostPause} {
 		if got := pauseAfter(took); got != want {
 			t.Errorf("after %v a pause of %v, want %v", took, got, want)

@@ -4,6 +4,7 @@ import (
 	"iter"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/heddle-project/heddle/resourcemanager/view"
@@ -14,6 +15,7 @@ import (
 // Views are what readers see: each part as it was when it was published last. They are
 // immutable, so readers need no lock and share the slices made from them.
 type Views struct {
+	version uint64
 	shown   [parts]moment    // up to which moment each part shows what happened
 	asOf    [parts]time.Time // when that was
 	apps    list[yarn.ApplicationID, *view.Application]
@@ -29,6 +31,12 @@ type Views struct {
 
 // parts is the number of parts in package view.
 const parts = 4
+
+// versions counts the views that were made in this process.
+var versions atomic.Uint64
+
+// Version differs from that of all other views in this process.
+func (v *Views) Version() uint64 { return v.version }
 
 // shows tells whether these parts show everything up to a moment.
 func (v *Views) shows(p view.Part, m moment) bool {
@@ -132,7 +140,7 @@ func (n *next) Queues(q *queue.Snapshot)                { n.queues = q }
 
 // views is a version of these for readers.
 func (n *next) views() *Views {
-	v := &Views{shown: n.shown, asOf: n.asOf, apps: n.apps.version(), nodes: n.nodes.version(), metrics: n.metrics, queues: n.queues, labels: n.labels}
+	v := &Views{version: versions.Add(1), shown: n.shown, asOf: n.asOf, apps: n.apps.version(), nodes: n.nodes.version(), metrics: n.metrics, queues: n.queues, labels: n.labels}
 	v.allApps = sync.OnceValue(v.apps.all)
 	v.liveByQueue = sync.OnceValue(func() map[string]view.LiveApps { return view.LiveByQueue(v.allApps()) })
 	v.allNodes = sync.OnceValue(func() []*view.Node { return inUseFirst(&v.nodes) })

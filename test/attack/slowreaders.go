@@ -41,8 +41,12 @@ func slowreaders(a *arena) {
 		ctx, end := context.WithCancel(a.ctx)
 		var holding sync.WaitGroup
 		var open, cut atomic.Int64
-		for range count {
-			how := slowness{text: "GET /ws/v1/cluster/apps HTTP/1.1\r\nHost: x\r\n\r\n", rest: time.Hour}
+		for i := range count {
+			what := "" // all applications, or lists so short that clients share their text
+			if i%2 == 1 {
+				what = fmt.Sprintf("?limit=%d", 50+i%200)
+			}
+			how := slowness{text: "GET /ws/v1/cluster/apps" + what + " HTTP/1.1\r\nHost: x\r\n\r\n", rest: time.Hour}
 			if during == "all kinds" {
 				how = anySlowness(a)
 			}

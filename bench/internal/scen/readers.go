@@ -22,7 +22,7 @@ import (
 )
 
 // Readers measures what readers of the web services cost: the closed loop of
-// Alloc without readers, with them, with them, and without. Many more applications
+// Alloc without readers, with them, with them, and without, -rounds times. Many more applications
 // wait in the last queue, where the server must be configured to let none start;
 // readers ask for the list of all, for the queues, and for why one waits.
 func Readers(args []string) error {
@@ -31,8 +31,12 @@ func Readers(args []string) error {
 	n := o.fs.Int("readers", 20, "readers")
 	every := o.fs.Float64("every", 1, "seconds between two questions of a reader; 0 asks again at once")
 	web := o.fs.Int("web-port", 8088, "port of the web services")
+	rounds := o.fs.Int("rounds", 1, "how often the four stretches are repeated")
 	paths := o.fs.String("paths", "apps,scheduler,why", "what readers ask for, in turn; latest: the latest hundred applications")
 	o.parse(args)
+	if *rounds < 1 {
+		return errors.New("-rounds must be at least 1")
+	}
 	if o.cfg.Queues < 2 {
 		return errors.New("at least 2 queues are needed")
 	}
@@ -56,38 +60,76 @@ func Readers(args []string) error {
 		return err
 	}
 	r := &readers{base: fmt.Sprintf("http://%s/ws/v1/cluster/", c.Addr(*web)), every: secs(*every), paths: strings.Split(*paths, ","), ids: ids}
-	var without, with []out
-	for i, readers := range []int{0, *n, *n, 0} {
-		warm := o.warm
-		if i > 0 {
-			warm = min(warm, 3)
+	var all []fourStretches
+	for i := range *rounds {
+		var x fourStretches
+		for j, readers := range []int{0, *n, *n, 0} {
+			warm := o.warm
+			if i+j > 0 {
+				warm = min(warm, 2)
+			}
+			f := r.stretch(o, c, readers, warm)
+			if readers == 0 {
+				x.without = append(x.without, f)
+			} else {
+				x.with = append(x.with, f)
+			}
+			if c.Errors.Load() > 0 {
+				break
+			}
 		}
-		stop := r.start(readers)
-		before := r.publishing()
-		f := o.closed(c, warm, 1)
-		f["publishing_ms_per_s"] = round((r.publishing() - before) / (warm + o.secs))
-		if err := stop(); err != nil {
-			c.Fail(err)
-		}
-		if readers == 0 {
-			without = append(without, f)
-		} else {
-			with = append(with, f)
-		}
-		if c.Errors.Load() > 0 {
+		if all = append(all, x); c.Errors.Load() > 0 {
 			break
 		}
 	}
 	c.Drain(3 * time.Minute)
-	rate := func(fs []out) (sum float64) {
-		for _, f := range fs {
-			sum += f["containers_per_s"].(float64)
-		}
-		return round(sum / max(1, float64(len(fs))))
+	f := summary(all)
+	f["nodes"], f["apps"], f["queues"], f["waiting"], f["readers"], f["every_s"], f["answers"] = o.nodes, o.apps, o.cfg.Queues, len(ids), *n, *every, r.summaries()
+	return o.emit("readers", c, f)
+}
+
+// stretch is the closed loop with so many readers.
+func (r *readers) stretch(o *opts, c *sim.Cluster, readers int, warm float64) out {
+	stop := r.start(readers)
+	before := r.publishing()
+	f := o.closed(c, warm, 1)
+	f["publishing_ms_per_s"] = round((r.publishing() - before) / (warm + o.secs))
+	if err := stop(); err != nil {
+		c.Fail(err)
 	}
-	return o.emit("readers", c, out{"nodes": o.nodes, "apps": o.apps, "queues": o.cfg.Queues, "waiting": len(ids), "readers": *n, "every_s": *every,
-		"containers_per_s": rate(without), "containers_per_s_with_readers": rate(with), "kept": round(rate(with) / max(1, rate(without))),
-		"publishing_ms_per_s": with[len(with)-1]["publishing_ms_per_s"], "answers": r.summaries(), "without": without, "with": with})
+	return f
+}
+
+// fourStretches has the four stretches of a round.
+type fourStretches struct{ without, with []out }
+
+// summary compares the stretches with readers to those without, round by round, because the machine's speed may change between rounds. The figures are the
+// middle ones of all rounds; "rounds" has the lowest, the middle and the highest.
+func summary(all []fourStretches) out {
+	mean := func(fs []out, name string) (sum float64) {
+		for _, f := range fs {
+			if x, ok := f[name].(float64); ok {
+				sum += x / float64(len(fs))
+			}
+		}
+		return sum
+	}
+	var without, with, kept, cpu, publishing []float64
+	for _, x := range all {
+		a, b := mean(x.without, "containers_per_s"), mean(x.with, "containers_per_s")
+		without, with, kept = append(without, round(a)), append(with, round(b)), append(kept, round(b/max(1, a)))
+		cpu = append(cpu, round(mean(x.with, "server_cpu_us_per_container")/max(0.001, mean(x.without, "server_cpu_us_per_container"))))
+		publishing = append(publishing, round(mean(x.with, "publishing_ms_per_s")))
+	}
+	last := all[len(all)-1]
+	f, rounds := out{"without": last.without, "with": last.with}, out{"count": len(all)}
+	for name, figures := range map[string][]float64{"containers_per_s": without, "containers_per_s_with_readers": with, "kept": kept,
+		"server_cpu_ratio": cpu, "publishing_ms_per_s": publishing} {
+		rounds[name] = spread(figures)
+		f[name] = spread(figures)[1]
+	}
+	f["rounds"] = rounds
+	return f
 }
 
 // wait submits applications to the last queue.
@@ -144,10 +186,11 @@ func (r *readers) start(n int) (stop func() error) {
 	for i := range n {
 		all.Go(func() {
 			time.Sleep(r.every * time.Duration(i) / time.Duration(n))
+			buf := make([]byte, 256<<10)
 			for ctx.Err() == nil {
 				t := time.Now()
 				path := r.paths[int(turn.Add(1))%len(r.paths)]
-				if err := r.read(ctx, transport, path); err != nil && ctx.Err() == nil {
+				if err := r.read(ctx, transport, path, buf); err != nil && ctx.Err() == nil {
 					failed <- fmt.Errorf("%s: %w", path, err)
 					return
 				}
@@ -188,8 +231,8 @@ func (r *readers) publishing() float64 {
 	return beans.Beans[0].PublishingMillis
 }
 
-// read asks once and checks that the answer has what it must.
-func (r *readers) read(ctx context.Context, by http.RoundTripper, path string) error {
+// read asks once and checks that the answer, which it reads into buf, has what it must.
+func (r *readers) read(ctx context.Context, by http.RoundTripper, path string, buf []byte) error {
 	url, want, times := r.base+path, `"queueName":"root`, 1
 	switch path {
 	case "apps":
@@ -211,7 +254,7 @@ func (r *readers) read(ctx context.Context, by http.RoundTripper, path string) e
 		return err
 	}
 	defer res.Body.Close()
-	n, size, err := count(res.Body, []byte(want))
+	n, size, err := count(res.Body, []byte(want), buf)
 	if err != nil {
 		return err
 	}
@@ -231,20 +274,35 @@ func (r *readers) read(ctx context.Context, by http.RoundTripper, path string) e
 	return nil
 }
 
-// count is how often a text is in what is read, and how much that is.
-func count(from io.Reader, text []byte) (n int, size int64, err error) {
-	buf, rest := make([]byte, 256<<10), 0
+// count is how often a text is in what is read, and how much that is. It reads into buf.
+func count(from io.Reader, text, buf []byte) (n int, size int64, err error) {
+	rest := 0
 	for {
 		got, err := from.Read(buf[rest:])
 		size += int64(got)
 		all := buf[:rest+got]
-		n += bytes.Count(all, text)
+		n += ends(all, text)
 		rest = copy(buf, all[max(0, len(all)-len(text)+1):]) // too short to have all of it
 		if errors.Is(err, io.EOF) {
 			return n, size, nil
 		}
 		if err != nil {
 			return 0, 0, err
+		}
+	}
+}
+
+// ends is how often a text is in another one. It looks for the last byte of the text: the first one is a quotation mark, as every tenth byte of JSON is, so
+// that bytes.Count takes longer than everything else here.
+func ends(all, text []byte) (n int) {
+	last := text[len(text)-1]
+	for at := 0; ; {
+		i := bytes.IndexByte(all[at:], last)
+		if i < 0 {
+			return n
+		}
+		if at += i + 1; bytes.HasSuffix(all[:at], text) {
+			n++
 		}
 	}
 }

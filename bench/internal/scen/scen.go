@@ -157,7 +157,7 @@ func per(a float64, n int64) float64 {
 	return round(a / float64(n) * 1e6)
 }
 
-// spread is the lowest, middle and highest of the one-second windows.
+// spread is the lowest, the middle and the highest of some figures.
 func spread(v []float64) [3]float64 {
 	if len(v) == 0 {
 		return [3]float64{}

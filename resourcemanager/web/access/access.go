@@ -27,8 +27,8 @@ type Source interface {
 	// is none with that id.
 	Application(context.Context, yarn.ApplicationID) (*view.Application, error)
 	// Newest walks all applications, those that were submitted last first. It is for lists that may end early: nothing of the
-	// others is looked at. The walk holds all views; it must not wait for a reader.
-	Newest(context.Context) (iter.Seq[*view.Application], error)
+	// others is looked at. The walk holds all views; it must not wait for a reader. The version is that of the views; 0: unknown.
+	Newest(context.Context) (latest iter.Seq[*view.Application], version uint64, err error)
 	// Latest is the application as it was published last, without waiting; nil if
 	// there is none. It is for the rest of a long list.
 	Latest(yarn.ApplicationID) *view.Application
@@ -64,6 +64,8 @@ type Source interface {
 	// VIEW_APP, or administration of its queue. Always true without
 	// yarn.acl.enable.
 	MayView(webgate.Caller, *view.Application) bool
+	// MayViewAll tells whether the caller may view every application: an administrator, or everybody without yarn.acl.enable.
+	MayViewAll(webgate.Caller) bool
 	// QueueRights are the caller's rights on the queue with that path, those by the
 	// ACLs of queues above it included. Without yarn.acl.enable everybody has both.
 	QueueRights(c webgate.Caller, path string) QueueRights

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/heddle-project/heddle/internal/answer"
 	"github.com/heddle-project/heddle/internal/answer/tree"
@@ -26,7 +27,7 @@ func (s *server) apps(r *http.Request) (*answer.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	newest, err := s.Source.Newest(r.Context())
+	newest, version, err := s.Source.Newest(r.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -35,19 +36,22 @@ func (s *server) apps(r *http.Request) (*answer.Response, error) {
 		return nil, err
 	}
 	caller := webgate.From(r.Context())
+	all := s.Source.MayViewAll(caller)
 	visible := func(a *view.Application) bool {
-		return !s.FilterByUser || s.Source.MayView(caller, a)
+		return all || !s.FilterByUser || s.Source.MayView(caller, a)
 	}
-	chosen := f.choose(newest, visible)
-	if len(chosen) > 0 && f.wrong != nil {
+	choose := sync.OnceValue(func() []yarn.ApplicationID { return f.choose(newest, visible) })
+	if f.wrong != nil && len(choose()) > 0 {
 		return nil, f.wrong
 	}
 	s.leaveOut(r, f.without)
 	draw := s.newAppDraw(caller, c, f.without)
-	if len(chosen) <= rowsKept {
-		draw.rows = &s.rows
-	}
+	draw.all = all
 	list := tree.Stream(func(yield func(tree.Value) bool) {
+		chosen := choose()
+		if len(chosen) <= rowsKept {
+			draw.rows = &s.rows
+		}
 		var a *view.Application
 		row := tree.Draw(func(m *tree.Members) { draw.members(m, a) })
 		for _, id := range chosen {
@@ -60,8 +64,23 @@ func (s *server) apps(r *http.Request) (*answer.Response, error) {
 			a = nil
 		}
 	})
-	return answer.Wrapped("apps", tree.New().Add("app", list)), nil
+	out := answer.Wrapped("apps", tree.New().Add("app", list))
+	if all && version != 0 && len(r.URL.RawQuery) <= maxSharedQuery {
+		out.Same = sameApps{version, c.StartedAt, f.queue, r.URL.RawQuery}
+	}
+	return out, nil
 }
+
+// sameApps identifies a list of applications for callers who may view all of them.
+type sameApps struct {
+	version uint64 // of the views that they were chosen from
+	term    int64  // when the ResourceManager started whose settings the list has
+	queue   string // path
+	query   string
+}
+
+// maxSharedQuery bounds the query of a list whose text callers share, in bytes.
+const maxSharedQuery = 1 << 10
 
 // leaveOut adds to without what only the CapacityScheduler has, if another one is used.
 func (s *server) leaveOut(r *http.Request, without map[string]bool) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/heddle-project/heddle/internal/webgate"
@@ -17,6 +18,7 @@ import (
 	"github.com/heddle-project/heddle/resourcemanager/web/access"
 	"github.com/heddle-project/heddle/resourcemanager/web/rest"
 	"github.com/heddle-project/heddle/resourcemanager/web/webtest"
+	"github.com/heddle-project/heddle/yarn"
 )
 
 // many is a source with very many applications, by id.
@@ -24,14 +26,14 @@ type many struct {
 	*webtest.Source
 }
 
-func (m many) Newest(context.Context) (iter.Seq[*view.Application], error) {
+func (m many) Newest(context.Context) (latest iter.Seq[*view.Application], version uint64, err error) {
 	return func(yield func(*view.Application) bool) {
 		for _, a := range slices.Backward(m.Picture.Applications) {
 			if !yield(a) {
 				return
 			}
 		}
-	}, nil
+	}, m.Version, nil
 }
 
 // manyApps are n applications: of every four one runs, one waits, and two have ended.
@@ -187,4 +189,73 @@ func processorTime() time.Duration {
 		return 0
 	}
 	return time.Duration(use.Utime.Nano() + use.Stime.Nano())
+}
+
+// TestListsAreShared: callers who may view everything get one text for the same views and the same question. Who may not gets his own, without what he may
+// not see, whoever asked before.
+func TestListsAreShared(t *testing.T) {
+	for _, deniedFirst := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) { listsAreShared(t, deniedFirst) })
+	}
+}
+
+func listsAreShared(t *testing.T, deniedFirst bool) {
+	m := manyApps(40)
+	m.Version = 7
+	m.Denied = map[string]bool{"mallory": true}
+	drawn := &drawings{many: m}
+	mux := http.NewServeMux()
+	for _, r := range rest.Routes(rest.Config{Source: drawn, Controller: &webtest.Controller{}, Version: version,
+		Links: access.Links{Scheme: "http", Address: "localhost:22050"}, Now: func() time.Time { return time.UnixMilli(webtest.Moment) }}) {
+		mux.HandleFunc(r.Method+" "+r.Pattern, r.Handler)
+	}
+	ask := func(user, path string) (text string, latest int) {
+		r := httptest.NewRequest(http.MethodGet, rest.Prefix+path, nil)
+		w := httptest.NewRecorder()
+		before := drawn.latest
+		mux.ServeHTTP(w, r.WithContext(webgate.WithCaller(r.Context(), webgate.Caller{User: user})))
+		return w.Body.String(), drawn.latest - before
+	}
+	hidden := func(who string) {
+		if text, latest := ask(who, "/apps"); strings.Count(text, `"startedTime":0`) != 40 || latest != 40 {
+			t.Errorf("%s sees %d hidden applications, and %d were drawn", who, strings.Count(text, `"startedTime":0`), latest)
+		}
+	}
+	if deniedFirst {
+		hidden("mallory")
+	}
+	first, latest := ask("alice", "/apps")
+	if strings.Contains(first, `"startedTime":0`) || latest != 40 {
+		t.Errorf("%d drawn for alice", latest)
+	}
+	if text, latest := ask("bob", "/apps"); text != first || latest != 0 {
+		t.Errorf("%d drawn for bob", latest)
+	}
+	hidden("mallory")
+	for _, path := range []string{"/apps?limit=3", "/apps?user=alice", "/apps?states=RUNNING", "/apps?deSelects=timeouts"} {
+		if text, latest := ask("bob", path); text == first || latest == 0 {
+			t.Errorf("%s gets the list of another question", path)
+		}
+	}
+	drawn.Version++
+	if _, latest := ask("bob", "/apps"); latest != 40 {
+		t.Errorf("newer views: %d drawn", latest)
+	}
+	drawn.Version = 0
+	for range 2 {
+		if _, latest := ask("bob", "/apps"); latest != 40 {
+			t.Errorf("views of unknown version: %d drawn", latest)
+		}
+	}
+}
+
+// drawings counts how often an application was taken to be drawn.
+type drawings struct {
+	many
+	latest int
+}
+
+func (d *drawings) Latest(id yarn.ApplicationID) *view.Application {
+	d.latest++
+	return d.many.Latest(id)
 }

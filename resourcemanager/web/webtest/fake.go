@@ -39,6 +39,7 @@ type Source struct {
 	Denied   map[string]bool               // users who may view only their own applications
 	Rights   map[string]access.QueueRights // by user and path: "bob root.dev"; nil: everybody has all rights
 	Err      error                         // that every read returns, if set
+	Version  uint64                        // of the picture, as Newest tells it
 
 	Changing *sync.Mutex // is held while Picture changes during calls of Latest
 }
@@ -77,11 +78,11 @@ func (s *Source) Application(_ context.Context, id yarn.ApplicationID) (*view.Ap
 }
 
 // Newest are the applications in the fixed cluster.
-func (s *Source) Newest(context.Context) (iter.Seq[*view.Application], error) {
+func (s *Source) Newest(context.Context) (latest iter.Seq[*view.Application], version uint64, err error) {
 	all := slices.SortedFunc(slices.Values(s.Picture.Applications), func(a, b *view.Application) int {
 		return cmp.Or(cmp.Compare(b.SubmitTime, a.SubmitTime), b.ID.Compare(a.ID))
 	})
-	return slices.Values(all), s.Err
+	return slices.Values(all), s.Version, s.Err
 }
 
 // Latest is the application in the fixed cluster, or nil.
@@ -164,6 +165,9 @@ func (s *Source) Daemon(context.Context) access.Daemon { return s.Self }
 func (s *Source) MayView(c webgate.Caller, a *view.Application) bool {
 	return !s.Denied[c.User] || c.User == a.User
 }
+
+// MayViewAll is true for everybody except those who are denied.
+func (s *Source) MayViewAll(c webgate.Caller) bool { return !s.Denied[c.User] }
 
 // QueueRights are the fixed rights.
 func (s *Source) QueueRights(c webgate.Caller, path string) access.QueueRights {
