@@ -91,7 +91,7 @@ func (d *Daemon) Application(ctx context.Context, id yarn.ApplicationID) (*view.
 }
 
 // Newest implements access.Source.
-func (d *Daemon) Newest(ctx context.Context) (latest iter.Seq[*view.Application], version uint64, err error) {
+func (d *Daemon) Newest(ctx context.Context) (newest iter.Seq[*view.Application], version uint64, err error) {
 	t, err := d.current()
 	if err != nil {
 		return nil, 0, err

@@ -77,7 +77,7 @@ func (t *term) Application(ctx context.Context, id yarn.ApplicationID) (*view.Ap
 }
 
 // Newest implements access.Source.
-func (t *term) Newest(ctx context.Context) (latest iter.Seq[*view.Application], version uint64, err error) {
+func (t *term) Newest(ctx context.Context) (newest iter.Seq[*view.Application], version uint64, err error) {
 	v, err := t.loop.Recent(ctx, view.Applications, access.Age(ctx))
 	if err != nil {
 		return nil, 0, err

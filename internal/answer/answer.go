@@ -24,7 +24,7 @@ type Response struct {
 	Document tree.Document
 	Text     string // without a Document
 	// Same, if not nil, is a comparable key. Responses of an operation with equal keys have the same document, except that times in it may
-	// be a tenth of a second apart. Callers who ask at about the same time share one text.
+	// be a tenth of a second apart. Callers who ask at about the same time share one text, so the key says all that decides what a caller may see.
 	Same any
 }
 

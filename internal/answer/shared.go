@@ -14,7 +14,7 @@ import (
 const (
 	maxShared  = 1 << 20                // bytes of one; a longer one is not shared
 	sharedRoom = 16 << 20               // bytes of all, those included that slow callers still take
-	sharedCost = 4 << 10                // bytes that a text counts besides its own: for its key
+	sharedCost = 4 << 10                // bytes that a text takes of sharedRoom besides its own: for its key
 	sharedFor  = 100 * time.Millisecond // after the first caller's request
 )
 
@@ -33,12 +33,12 @@ type sharedKey struct {
 
 // sharedText is a document's text.
 type sharedText struct {
-	made  chan struct{} // closed once the text is there or cannot be shared
-	text  []byte        // nil: it cannot be shared, because it is too long or drawing it panicked
-	users int           // callers that use it, and one more while others may join; guarded by shared.mu
+	made    chan struct{} // closed once the text is there or cannot be shared
+	text    []byte        // nil: it cannot be shared, because it is too long or drawing it panicked
+	holders int           // callers that use it, and one more while others may join; guarded by shared.mu
 }
 
-// size is how many bytes it counts.
+// size is how many bytes it takes of sharedRoom.
 func (t *sharedText) size() int64 { return int64(cap(t.text)) + sharedCost }
 
 // answer sends the text of a document to a caller. It returns false, and has sent nothing, if the text cannot be shared.
@@ -51,7 +51,7 @@ func (s *shared) answer(w http.ResponseWriter, status int, f format, res *Respon
 	if first {
 		s.make(t, f, res.Document)
 	}
-	<-t.made // drawing a document waits for nobody
+	<-t.made // drawing a document never waits for a client
 	if t.text == nil {
 		return false
 	}
@@ -67,13 +67,13 @@ func (s *shared) join(key sharedKey) (t *sharedText, first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if t = s.texts[key]; t != nil {
-		t.users++
+		t.holders++
 		return t, false
 	}
 	if s.bytes+maxShared+sharedCost > sharedRoom {
 		return nil, false
 	}
-	t = &sharedText{made: make(chan struct{}), users: 2}
+	t = &sharedText{made: make(chan struct{}), holders: 2}
 	if s.texts == nil {
 		s.texts = map[sharedKey]*sharedText{}
 	}
@@ -106,7 +106,7 @@ func (s *shared) make(t *sharedText, f format, d tree.Document) {
 func (s *shared) leave(t *sharedText) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if t.users--; t.users == 0 {
+	if t.holders--; t.holders == 0 {
 		s.bytes -= t.size()
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/heddle-project/heddle/internal/answer/tree"
 )
 
-// kitchen is an operation whose document is a list of so many lines. It counts how often the document is drawn.
-type kitchen struct {
+// operation is an operation whose document is a list of so many lines. It counts how often the document is drawn.
+type operation struct {
 	drawn atomic.Int32
 	texts shared
 	lines int
@@ -24,14 +24,14 @@ type kitchen struct {
 	fails bool          // drawing panics
 }
 
-func (k *kitchen) response(same any) *Response {
+func (o *operation) response(same any) *Response {
 	list := tree.Stream(func(yield func(tree.Value) bool) {
-		k.drawn.Add(1)
-		time.Sleep(k.slow)
-		if k.fails {
+		o.drawn.Add(1)
+		time.Sleep(o.slow)
+		if o.fails {
 			panic("no document")
 		}
-		for range k.lines {
+		for range o.lines {
 			if !yield(strings.Repeat("x", 1000)) {
 				return
 			}
@@ -43,23 +43,23 @@ func (k *kitchen) response(same any) *Response {
 }
 
 // ask asks once and checks that the answer is whole.
-func (k *kitchen) ask(t *testing.T, f format, same any) *httptest.ResponseRecorder {
+func (o *operation) ask(t *testing.T, f format, same any) *httptest.ResponseRecorder {
 	t.Helper()
 	w := httptest.NewRecorder()
-	write(w, f, k.response(same), &k.texts)
-	if n := strings.Count(w.Body.String(), strings.Repeat("x", 1000)); n != k.lines {
-		t.Errorf("%d lines of %d", n, k.lines)
+	write(w, f, o.response(same), &o.texts)
+	if n := strings.Count(w.Body.String(), strings.Repeat("x", 1000)); n != o.lines {
+		t.Errorf("%d lines of %d", n, o.lines)
 	}
 	return w
 }
 
 // finish waits until nobody shares anything, and checks that all room is free again.
-func (k *kitchen) finish(t *testing.T) {
+func (o *operation) finish(t *testing.T) {
 	t.Helper()
 	time.Sleep(2 * sharedFor)
 	synctest.Wait()
-	if len(k.texts.texts) != 0 || k.texts.bytes != 0 {
-		t.Errorf("%d texts and %d bytes are left", len(k.texts.texts), k.texts.bytes)
+	if len(o.texts.texts) != 0 || o.texts.bytes != 0 {
+		t.Errorf("%d texts and %d bytes are left", len(o.texts.texts), o.texts.bytes)
 	}
 }
 
@@ -67,66 +67,66 @@ func (k *kitchen) finish(t *testing.T) {
 // else, for another form or later gets another one.
 func TestSharedText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := kitchen{lines: 300, slow: 5 * time.Millisecond}
+		o := operation{lines: 300, slow: 5 * time.Millisecond}
 		var all sync.WaitGroup
 		for range 20 {
 			all.Go(func() {
-				if w := k.ask(t, formatJSON, 1); w.Code != 200 || w.Header().Get("Content-Length") != strconv.Itoa(w.Body.Len()) {
+				if w := o.ask(t, formatJSON, 1); w.Code != 200 || w.Header().Get("Content-Length") != strconv.Itoa(w.Body.Len()) {
 					t.Errorf("%d, %v, %d bytes", w.Code, w.Header(), w.Body.Len())
 				}
 			})
 		}
 		all.Wait()
-		k.ask(t, formatJSON, 1)
-		if n := k.drawn.Load(); n != 1 {
+		o.ask(t, formatJSON, 1)
+		if n := o.drawn.Load(); n != 1 {
 			t.Errorf("drawn %d times", n)
 		}
-		k.ask(t, formatXML, 1)
-		k.ask(t, formatJSON, 2)
-		k.ask(t, formatJSON, nil)
-		k.ask(t, formatJSON, nil)
-		if n := k.drawn.Load(); n != 5 {
+		o.ask(t, formatXML, 1)
+		o.ask(t, formatJSON, 2)
+		o.ask(t, formatJSON, nil)
+		o.ask(t, formatJSON, nil)
+		if n := o.drawn.Load(); n != 5 {
 			t.Errorf("another form, other views and what is not known to be the same: drawn %d times, want 5", n)
 		}
 		time.Sleep(sharedFor)
 		synctest.Wait()
-		k.ask(t, formatJSON, 1)
-		if n := k.drawn.Load(); n != 6 {
+		o.ask(t, formatJSON, 1)
+		if n := o.drawn.Load(); n != 6 {
 			t.Errorf("later: drawn %d times, want 6", n)
 		}
-		k.finish(t)
+		o.finish(t)
 	})
 }
 
 // TestTooLongToShare: a longer text is made for each caller, and is whole.
 func TestTooLongToShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := kitchen{lines: maxShared/1000 + 1}
+		o := operation{lines: maxShared/1000 + 1}
 		for range 3 {
-			if w := k.ask(t, formatJSON, 1); w.Header().Get("Content-Length") != "" {
+			if w := o.ask(t, formatJSON, 1); w.Header().Get("Content-Length") != "" {
 				t.Error("it has a length")
 			}
 		}
-		if n := k.drawn.Load(); n != 4 {
+		if n := o.drawn.Load(); n != 4 {
 			t.Errorf("drawn %d times, want 4: once to learn that it is too long", n)
 		}
-		k.finish(t)
+		o.finish(t)
 	})
 }
 
 // TestNoRoomToShare: whoever finds no room gets an answer of his own.
 func TestNoRoomToShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := kitchen{lines: 10, slow: time.Millisecond}
+		o := operation{lines: 10, slow: time.Millisecond}
 		var all sync.WaitGroup
 		for i := range 200 {
-			all.Go(func() { k.ask(t, formatJSON, i%100) })
+			all.Go(func() { o.ask(t, formatJSON, i%100) })
 		}
 		all.Wait()
-		if n := k.drawn.Load(); n < 100 || n > 200-sharedRoom/(maxShared+sharedCost) {
+		if n := o.drawn.Load(); n < 100 || n > 200-sharedRoom/(maxShared+sharedCost) {
 			t.Errorf("drawn %d times", n)
 		}
-		k.finish(t)
+		o.finish(t)
 	})
 }
 
@@ -144,33 +144,33 @@ func (s stuck) Write(p []byte) (int, error) {
 // TestSlowCallersShare: a caller who takes nothing holds up nobody else, and his text counts until he has it.
 func TestSlowCallersShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := kitchen{lines: 900}
+		o := operation{lines: 900}
 		var all sync.WaitGroup
 		release := make(chan struct{})
 		const slow = 100
 		for i := range slow {
 			all.Go(func() { // the first ones share, the others find no room; all take nothing
-				write(stuck{httptest.NewRecorder(), release}, formatJSON, k.response(i), &k.texts)
+				write(stuck{httptest.NewRecorder(), release}, formatJSON, o.response(i), &o.texts)
 			})
 		}
 		synctest.Wait()
-		k.ask(t, formatJSON, 0)
+		o.ask(t, formatJSON, 0)
 		time.Sleep(2 * sharedFor)
 		synctest.Wait()
-		if b := k.texts.bytes; b < sharedRoom*3/4 || b > sharedRoom {
+		if b := o.texts.bytes; b < sharedRoom*3/4 || b > sharedRoom {
 			t.Errorf("%d bytes count", b)
 		}
-		k.ask(t, formatJSON, 0)
+		o.ask(t, formatJSON, 0)
 		close(release)
 		all.Wait()
-		k.finish(t)
+		o.finish(t)
 	})
 }
 
 // TestSharedTextThatFails: when drawing panics the others draw for themselves; nobody waits forever.
 func TestSharedTextThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := kitchen{fails: true, slow: time.Millisecond}
+		o := operation{fails: true, slow: time.Millisecond}
 		var all sync.WaitGroup
 		var panics atomic.Int32
 		for range 5 {
@@ -180,14 +180,14 @@ func TestSharedTextThatFails(t *testing.T) {
 						panics.Add(1)
 					}
 				}()
-				write(httptest.NewRecorder(), formatJSON, k.response(1), &k.texts)
+				write(httptest.NewRecorder(), formatJSON, o.response(1), &o.texts)
 			})
 		}
 		all.Wait()
-		if panics.Load() != 5 || k.drawn.Load() != 5 {
-			t.Errorf("%d panics, drawn %d times", panics.Load(), k.drawn.Load())
+		if panics.Load() != 5 || o.drawn.Load() != 5 {
+			t.Errorf("%d panics, drawn %d times", panics.Load(), o.drawn.Load())
 		}
-		k.finish(t)
+		o.finish(t)
 	})
 }
 

@@ -31,7 +31,7 @@ func Readers(args []string) error {
 	n := o.fs.Int("readers", 20, "readers")
 	every := o.fs.Float64("every", 1, "seconds between two questions of a reader; 0 asks again at once")
 	web := o.fs.Int("web-port", 8088, "port of the web services")
-	rounds := o.fs.Int("rounds", 1, "how often the four stretches are repeated")
+	rounds := o.fs.Int("rounds", 1, "how many times the four stretches run")
 	paths := o.fs.String("paths", "apps,scheduler,why", "what readers ask for, in turn; latest: the latest hundred applications")
 	o.parse(args)
 	if *rounds < 1 {

@@ -28,7 +28,7 @@ type Source interface {
 	Application(context.Context, yarn.ApplicationID) (*view.Application, error)
 	// Newest walks all applications, those that were submitted last first. It is for lists that may end early: nothing of the
 	// others is looked at. The walk holds all views; it must not wait for a reader. The version is that of the views; 0: unknown.
-	Newest(context.Context) (latest iter.Seq[*view.Application], version uint64, err error)
+	Newest(context.Context) (newest iter.Seq[*view.Application], version uint64, err error)
 	// Latest is the application as it was published last, without waiting; nil if
 	// there is none. It is for the rest of a long list.
 	Latest(yarn.ApplicationID) *view.Application
@@ -64,7 +64,8 @@ type Source interface {
 	// VIEW_APP, or administration of its queue. Always true without
 	// yarn.acl.enable.
 	MayView(webgate.Caller, *view.Application) bool
-	// MayViewAll tells whether the caller may view every application: an administrator, or everybody without yarn.acl.enable.
+	// MayViewAll is true for an administrator, and for everybody without yarn.acl.enable: they may view every application. Where it
+	// is false MayView may still be true for each.
 	MayViewAll(webgate.Caller) bool
 	// QueueRights are the caller's rights on the queue with that path, those by the
 	// ACLs of queues above it included. Without yarn.acl.enable everybody has both.

@@ -74,7 +74,7 @@ func (s *server) apps(r *http.Request) (*answer.Response, error) {
 // sameApps identifies a list of applications for callers who may view all of them.
 type sameApps struct {
 	version uint64 // of the views that they were chosen from
-	term    int64  // when the ResourceManager started whose settings the list has
+	term    int64  // start time of the ResourceManager whose settings the list shows
 	queue   string // path
 	query   string
 }

@@ -26,7 +26,7 @@ type many struct {
 	*webtest.Source
 }
 
-func (m many) Newest(context.Context) (latest iter.Seq[*view.Application], version uint64, err error) {
+func (m many) Newest(context.Context) (newest iter.Seq[*view.Application], version uint64, err error) {
 	return func(yield func(*view.Application) bool) {
 		for _, a := range slices.Backward(m.Picture.Applications) {
 			if !yield(a) {
@@ -191,8 +191,8 @@ func processorTime() time.Duration {
 	return time.Duration(use.Utime.Nano() + use.Stime.Nano())
 }
 
-// TestListsAreShared: callers who may view everything get one text for the same views and the same question. Who may not gets his own, without what he may
-// not see, whoever asked before.
+// TestListsAreShared: callers who may view everything get one text for the same views and the same question. A caller who may not view everything gets a list of
+// his own, without what he may not see, whoever asked before.
 func TestListsAreShared(t *testing.T) {
 	for _, deniedFirst := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) { listsAreShared(t, deniedFirst) })

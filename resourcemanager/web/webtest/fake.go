@@ -78,7 +78,7 @@ func (s *Source) Application(_ context.Context, id yarn.ApplicationID) (*view.Ap
 }
 
 // Newest are the applications in the fixed cluster.
-func (s *Source) Newest(context.Context) (latest iter.Seq[*view.Application], version uint64, err error) {
+func (s *Source) Newest(context.Context) (newest iter.Seq[*view.Application], version uint64, err error) {
 	all := slices.SortedFunc(slices.Values(s.Picture.Applications), func(a, b *view.Application) int {
 		return cmp.Or(cmp.Compare(b.SubmitTime, a.SubmitTime), b.ID.Compare(a.ID))
 	})
