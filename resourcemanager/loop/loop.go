@@ -101,6 +101,7 @@ type Loop struct {
 	next      next
 	showing   publication
 	resume    time.Time // no publication begins before it
+	pace      pace
 }
 
 // Stats count what the loop has done.

@@ -16,9 +16,10 @@ import (
 // pause, so that readers cost the loop at most one part in publishShare of its time,
 // however many they are and whatever they ask for.
 const (
-	publishShare = 100                  // the pause is this many times as long as the publication was,
+	publishShare = 100                  // the pause is this many times as long as publications usually take,
 	leastPause   = 5 * time.Millisecond // but at least this
 	mostPause    = 2 * time.Second      // and at most this
+	paceParts    = 8                    // the last publication counts one part of these in what is usual
 	maxAsked     = 64                   // applications that one publication explains
 )
 
@@ -160,7 +161,7 @@ func (l *Loop) show() {
 	l.views.Store(v)
 	l.stats.Publications++
 	l.holds.published(p.took)
-	l.resume = time.Now().Add(pauseAfter(p.took))
+	l.resume = time.Now().Add(l.pace.pauseAfter(p.took))
 	l.showing = publication{}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -176,9 +177,14 @@ func (l *Loop) show() {
 	l.waiting = left
 }
 
+// pace is how fast publications follow each other. One that took unusually long, which is mostly because the machine was busy, makes several pauses
+// a little longer rather than one much longer.
+type pace struct{ usual time.Duration } // that publications take
+
 // pauseAfter is the pause after a publication that took so long.
-func pauseAfter(took time.Duration) time.Duration {
-	return min(max(publishShare*took, leastPause), mostPause)
+func (p *pace) pauseAfter(took time.Duration) time.Duration {
+	p.usual += (min(took, mostPause/publishShare) - p.usual) / paceParts
+	return max(publishShare*p.usual, leastPause)
 }
 
 // slice makes a slice of a publication and tells whether it was the last one.

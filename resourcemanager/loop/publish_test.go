@@ -121,13 +121,31 @@ func TestPaceOfPublications(t *testing.T) {
 	}
 }
 
-// A long publication is followed by a longer pause, but readers are not forgotten.
+// Pauses are a hundred times as long as publications together, but readers are not forgotten, and one long publication does not make them wait long.
 func TestPauses(t *testing.T) {
 	for took, want := range map[time.Duration]time.Duration{0: leastPause, 40 * time.Microsecond: leastPause, time.Millisecond: 100 * time.Millisecond,
 		50 * time.Millisecond: mostPause, time.Minute: mostPause} {
-		if got := pauseAfter(took); got != want {
-			t.Errorf("after %v a pause of %v, want %v", took, got, want)
+		var p pace
+		var last time.Duration
+		for range 100 {
+			last = p.pauseAfter(took)
 		}
+		if last > want || last < want*99/100 {
+			t.Errorf("when publications take %v, pauses of %v, want %v", took, last, want)
+		}
+	}
+	var p pace
+	var took, paused, longest time.Duration
+	for i := range 1000 {
+		x := time.Millisecond
+		if i%100 == 50 {
+			x = 15 * time.Millisecond
+		}
+		pause := p.pauseAfter(x)
+		took, paused, longest = took+x, paused+pause, max(longest, pause)
+	}
+	if paused < publishShare*took*98/100 || paused > publishShare*took || longest > 300*time.Millisecond {
+		t.Errorf("publications of %v together, pauses of %v, the longest %v", took, paused, longest)
 	}
 }
 
