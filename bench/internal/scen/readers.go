@@ -32,7 +32,8 @@ func Readers(args []string) error {
 	every := o.fs.Float64("every", 1, "seconds between two questions of a reader; 0 asks again at once")
 	web := o.fs.Int("web-port", 8088, "port of the web services")
 	rounds := o.fs.Int("rounds", 1, "how many times the four stretches run")
-	paths := o.fs.String("paths", "apps,scheduler,why", "what readers ask for, in turn; latest: the latest hundred applications")
+	paths := o.fs.String("paths", "apps,scheduler,why", "what readers ask for, in turn; latest: the latest -latest applications")
+	latest := o.fs.Int("latest", 100, "applications that latest asks for")
 	o.parse(args)
 	if *rounds < 1 {
 		return errors.New("-rounds must be at least 1")
@@ -59,7 +60,7 @@ func Readers(args []string) error {
 	if err != nil {
 		return err
 	}
-	r := &readers{base: fmt.Sprintf("http://%s/ws/v1/cluster/", c.Addr(*web)), every: secs(*every), paths: strings.Split(*paths, ","), ids: ids}
+	r := &readers{base: fmt.Sprintf("http://%s/ws/v1/cluster/", c.Addr(*web)), every: secs(*every), paths: strings.Split(*paths, ","), latest: max(1, *latest), ids: ids}
 	var all []fourStretches
 	for i := range *rounds {
 		var x fourStretches
@@ -166,10 +167,11 @@ func wait(c *sim.Cluster, n int) ([]yarn.AppID, error) {
 
 // readers ask the web services.
 type readers struct {
-	base  string
-	every time.Duration
-	paths []string
-	ids   []yarn.AppID
+	base   string
+	every  time.Duration
+	paths  []string
+	latest int
+	ids    []yarn.AppID
 
 	mu    sync.Mutex
 	took  map[string]*hist.H
@@ -238,7 +240,7 @@ func (r *readers) read(ctx context.Context, by http.RoundTripper, path string, b
 	case "apps":
 		want, times = `"id":"application_`, len(r.ids)
 	case "latest":
-		url, want, times = r.base+"apps?limit=100", `"id":"application_`, min(100, len(r.ids))
+		url, want, times = fmt.Sprintf("%sapps?limit=%d", r.base, r.latest), `"id":"application_`, min(r.latest, len(r.ids))
 	case "why":
 		one := r.ids[rand.IntN(len(r.ids))]
 		id := fmt.Sprintf("application_%d_%04d", one.TS, one.ID)
