@@ -15,7 +15,7 @@ import (
 	"github.com/heddle-project/heddle/internal/answer/tree"
 )
 
-// operation is an operation whose document is a list of so many lines. It counts how often the document is drawn.
+// operation has a document of so many lines, and counts how often it is drawn.
 type operation struct {
 	drawn atomic.Int32
 	texts shared

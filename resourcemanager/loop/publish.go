@@ -13,8 +13,8 @@ import (
 
 // Readers take the published views. A reader that must see something newer waits for
 // the next publication, which serves all that wait. After each publication there is a
-// pause, so that readers cost the loop at most one part in publishShare of its time,
-// however many they are and whatever they ask for.
+// pause, so that in the long run readers cost the loop at most one part in publishShare
+// of its time, however many they are and whatever they ask for.
 const (
 	publishShare = 100                  // the pause is this many times as long as publications usually take,
 	leastPause   = 5 * time.Millisecond // but at least this
@@ -177,7 +177,7 @@ func (l *Loop) show() {
 	l.waiting = left
 }
 
-// pace is how fast publications follow each other. One that took unusually long, which is mostly because the machine was busy, makes several pauses
+// pace is how fast publications follow each other. One that took unusually long, as on a busy machine, makes several pauses
 // a little longer rather than one much longer.
 type pace struct{ usual time.Duration } // that publications take
 

@@ -35,8 +35,8 @@ func Readers(args []string) error {
 	paths := o.fs.String("paths", "apps,scheduler,why", "what readers ask for, in turn; latest: the latest -latest applications")
 	latest := o.fs.Int("latest", 100, "applications that latest asks for")
 	o.parse(args)
-	if *rounds < 1 {
-		return errors.New("-rounds must be at least 1")
+	if *rounds < 1 || *latest < 1 {
+		return errors.New("-rounds and -latest must be at least 1")
 	}
 	if o.cfg.Queues < 2 {
 		return errors.New("at least 2 queues are needed")
@@ -60,7 +60,7 @@ func Readers(args []string) error {
 	if err != nil {
 		return err
 	}
-	r := &readers{base: fmt.Sprintf("http://%s/ws/v1/cluster/", c.Addr(*web)), every: secs(*every), paths: strings.Split(*paths, ","), latest: max(1, *latest), ids: ids}
+	r := &readers{base: fmt.Sprintf("http://%s/ws/v1/cluster/", c.Addr(*web)), every: secs(*every), paths: strings.Split(*paths, ","), latest: *latest, ids: ids}
 	var all []fourStretches
 	for i := range *rounds {
 		var x fourStretches
