@@ -7,9 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,8 +24,8 @@ import (
 	"github.com/heddle-project/heddle/bench/internal/yarn"
 )
 
-// Readers measures what readers of the web services cost: the closed loop of
-// Alloc without readers, with them, with them, and without, -rounds times. Many more applications
+// Readers measures what readers of the web services cost: stretches of the closed loop of
+// Alloc, of which some have readers. Many more applications
 // wait in the last queue, where the server must be configured to let none start;
 // readers ask for the list of all, for the queues, and for why one waits.
 func Readers(args []string) error {
@@ -31,12 +34,16 @@ func Readers(args []string) error {
 	n := o.fs.Int("readers", 20, "readers")
 	every := o.fs.Float64("every", 1, "seconds between two questions of a reader; 0 asks again at once")
 	web := o.fs.Int("web-port", 8088, "port of the web services")
-	rounds := o.fs.Int("rounds", 1, "how many times the four stretches run")
+	rounds := o.fs.Int("rounds", 1, "how often each kind of stretch runs twice")
 	paths := o.fs.String("paths", "apps,scheduler,why", "what readers ask for, in turn; latest: the latest -latest applications")
 	latest := o.fs.Int("latest", 100, "applications that latest asks for")
+	control := o.fs.Bool("elsewhere", false, "a third kind of stretch, in which the readers fetch the same answer from the driver instead; needs one path")
 	o.parse(args)
 	if *rounds < 1 || *latest < 1 {
 		return errors.New("-rounds and -latest must be at least 1")
+	}
+	if *control && strings.Contains(*paths, ",") {
+		return errors.New("with -elsewhere, -paths must be one path")
 	}
 	if o.cfg.Queues < 2 {
 		return errors.New("at least 2 queues are needed")
@@ -61,20 +68,29 @@ func Readers(args []string) error {
 		return err
 	}
 	r := &readers{base: fmt.Sprintf("http://%s/ws/v1/cluster/", c.Addr(*web)), every: secs(*every), paths: strings.Split(*paths, ","), latest: *latest, ids: ids}
-	var all []fourStretches
+	kinds := []string{without, with}
+	if *control {
+		stop, err := r.serve()
+		if err != nil {
+			return err
+		}
+		defer stop()
+		kinds = append(kinds, elsewhere)
+	}
+	var all []stretches
 	for i := range *rounds {
-		var x fourStretches
-		for j, readers := range []int{0, *n, *n, 0} {
+		x := stretches{}
+		for j, kind := range order(kinds, i) {
 			warm := o.warm
 			if i+j > 0 {
 				warm = min(warm, 2)
 			}
-			f := r.stretch(o, c, readers, warm)
-			if readers == 0 {
-				x.without = append(x.without, f)
-			} else {
-				x.with = append(x.with, f)
+			readers := *n
+			if kind == without {
+				readers = 0
 			}
+			r.elsewhere = kind == elsewhere
+			x[kind] = append(x[kind], r.stretch(o, c, readers, warm))
 			if c.Errors.Load() > 0 {
 				break
 			}
@@ -89,6 +105,16 @@ func Readers(args []string) error {
 	return o.emit("readers", c, f)
 }
 
+// order is the order of a round's stretches: each kind once, then again backwards, so that a slow drift of the machine's speed does not count. The next
+// round begins with another kind, so that none always stands first and last.
+func order(kinds []string, round int) []string {
+	k := round % len(kinds)
+	there := slices.Concat(kinds[k:], kinds[:k])
+	back := slices.Clone(there)
+	slices.Reverse(back)
+	return append(there, back...)
+}
+
 // stretch is the closed loop with so many readers.
 func (r *readers) stretch(o *opts, c *sim.Cluster, readers int, warm float64) out {
 	stop := r.start(readers)
@@ -101,36 +127,69 @@ func (r *readers) stretch(o *opts, c *sim.Cluster, readers int, warm float64) ou
 	return f
 }
 
-// fourStretches has the four stretches of a round.
-type fourStretches struct{ without, with []out }
+// What readers do in a stretch.
+const (
+	without   = "without"   // there are none
+	with      = "with"      // they ask the server
+	elsewhere = "elsewhere" // they fetch the same from the driver: what they cost whomever they ask
+)
+
+// stretches has the stretches of a round, by what the readers do.
+type stretches map[string][]out
 
 // summary compares the stretches with readers to those without, round by round, because the machine's speed may change between rounds. The figures are the
-// middle ones of all rounds; "rounds" has the lowest, the middle and the highest.
-func summary(all []fourStretches) out {
-	mean := func(fs []out, name string) (sum float64) {
-		for _, f := range fs {
-			if x, ok := f[name].(float64); ok {
-				sum += x / float64(len(fs))
-			}
-		}
-		return sum
-	}
-	var without, with, kept, cpu, publishing []float64
-	for _, x := range all {
-		a, b := mean(x.without, "containers_per_s"), mean(x.with, "containers_per_s")
-		without, with, kept = append(without, round(a)), append(with, round(b)), append(kept, round(b/max(1, a)))
-		cpu = append(cpu, round(mean(x.with, "server_cpu_us_per_container")/max(0.001, mean(x.without, "server_cpu_us_per_container"))))
-		publishing = append(publishing, round(mean(x.with, "publishing_ms_per_s")))
-	}
+// middle ones of all rounds; "rounds" has the lowest, the middle and the highest, and the mean and its standard error.
+func summary(all []stretches) out {
 	last := all[len(all)-1]
-	f, rounds := out{"without": last.without, "with": last.with}, out{"count": len(all)}
-	for name, figures := range map[string][]float64{"containers_per_s": without, "containers_per_s_with_readers": with, "kept": kept,
-		"server_cpu_ratio": cpu, "publishing_ms_per_s": publishing} {
-		rounds[name] = spread(figures)
-		f[name] = spread(figures)[1]
+	f, rounds := out{"without": last[without], "with": last[with]}, out{"count": len(all)}
+	note := func(name string, figures []float64) {
+		rounds[name], rounds[name+"_mean"], f[name] = spread(figures), meanAndError(figures), spread(figures)[1]
+	}
+	each := func(kind, name string) (of []float64) {
+		for _, x := range all {
+			sum := 0.0
+			for _, s := range x[kind] {
+				if v, ok := s[name].(float64); ok {
+					sum += v / float64(len(x[kind]))
+				}
+			}
+			of = append(of, sum)
+		}
+		return of
+	}
+	ratio := func(a, b []float64) (of []float64) {
+		for i := range a {
+			of = append(of, a[i]/max(0.001, b[i]))
+		}
+		return of
+	}
+	alone := each(without, "containers_per_s")
+	note("containers_per_s", alone)
+	note("containers_per_s_with_readers", each(with, "containers_per_s"))
+	note("publishing_ms_per_s", each(with, "publishing_ms_per_s"))
+	note("kept", ratio(each(with, "containers_per_s"), alone))
+	note("server_cpu_ratio", ratio(each(with, "server_cpu_us_per_container"), each(without, "server_cpu_us_per_container")))
+	if last[elsewhere] != nil {
+		f["elsewhere"] = last[elsewhere]
+		note("kept_of_elsewhere", ratio(each(with, "containers_per_s"), each(elsewhere, "containers_per_s")))
+		note("kept_elsewhere", ratio(each(elsewhere, "containers_per_s"), alone))
+		note("server_cpu_ratio_elsewhere", ratio(each(elsewhere, "server_cpu_us_per_container"), each(without, "server_cpu_us_per_container")))
 	}
 	f["rounds"] = rounds
 	return f
+}
+
+// meanAndError is the mean and its standard error; the error of one figure is 0.
+func meanAndError(v []float64) [2]float64 {
+	mean, square := 0.0, 0.0
+	for _, x := range v {
+		mean += x / float64(len(v))
+	}
+	for _, x := range v {
+		square += (x - mean) * (x - mean)
+	}
+	n := float64(len(v))
+	return [2]float64{round(mean), round(math.Sqrt(square / n / max(1, n-1)))}
 }
 
 // wait submits applications to the last queue.
@@ -172,6 +231,9 @@ type readers struct {
 	paths  []string
 	latest int
 	ids    []yarn.AppID
+
+	elsewhere bool   // the readers fetch from own
+	own       string // URL of the driver's own server
 
 	mu    sync.Mutex
 	took  map[string]*hist.H
@@ -216,6 +278,31 @@ func (r *readers) start(n int) (stop func() error) {
 	}
 }
 
+// serve starts the driver's own server. It answers everything with what the ResourceManager answered once to the first path.
+func (r *readers) serve() (stop func(), err error) {
+	url, _, _ := r.question(r.paths[0])
+	res, err := http.Get(url)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		return nil, err
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+		w.Write(text)
+	})}
+	go s.Serve(l)
+	r.own = "http://" + l.Addr().String() + "/"
+	return func() { s.Close() }, nil
+}
+
 // publishing is how many milliseconds the server says that its scheduler has worked
 // for readers; 0 of a server that says nothing.
 func (r *readers) publishing() float64 {
@@ -233,18 +320,31 @@ func (r *readers) publishing() float64 {
 	return beans.Beans[0].PublishingMillis
 }
 
-// read asks once and checks that the answer, which it reads into buf, has what it must.
-func (r *readers) read(ctx context.Context, by http.RoundTripper, path string, buf []byte) error {
-	url, want, times := r.base+path, `"queueName":"root`, 1
+// question is the URL that stands behind a path's name, and which text must be in the answer at least how often.
+func (r *readers) question(path string) (url, want string, times int) {
+	url, want, times = r.base+path, `"queueName":"root`, 1
 	switch path {
 	case "apps":
 		want, times = `"id":"application_`, len(r.ids)
 	case "latest":
 		url, want, times = fmt.Sprintf("%sapps?limit=%d", r.base, r.latest), `"id":"application_`, min(r.latest, len(r.ids))
+	case "metrics":
+		want = `"appsSubmitted":`
+	case "info":
+		want = `"haState":"ACTIVE"`
 	case "why":
 		one := r.ids[rand.IntN(len(r.ids))]
 		id := fmt.Sprintf("application_%d_%04d", one.TS, one.ID)
 		url, want = r.base+"apps/"+id+"/why", `"id":"`+id
+	}
+	return url, want, times
+}
+
+// read asks once and checks that the answer, which it reads into buf, has what it must.
+func (r *readers) read(ctx context.Context, by http.RoundTripper, path string, buf []byte) error {
+	url, want, times := r.question(path)
+	if r.elsewhere {
+		url = r.own
 	}
 	q, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -262,6 +362,9 @@ func (r *readers) read(ctx context.Context, by http.RoundTripper, path string, b
 	}
 	if res.StatusCode != http.StatusOK || n < times {
 		return fmt.Errorf("%s, %d times %s, want %d", res.Status, n, want, times)
+	}
+	if r.elsewhere {
+		return nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
