@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -34,16 +33,16 @@ func Readers(args []string) error {
 	n := o.fs.Int("readers", 20, "readers")
 	every := o.fs.Float64("every", 1, "seconds between two questions of a reader; 0 asks again at once")
 	web := o.fs.Int("web-port", 8088, "port of the web services")
-	rounds := o.fs.Int("rounds", 1, "how often each kind of stretch runs twice")
-	paths := o.fs.String("paths", "apps,scheduler,why", "what readers ask for, in turn; latest: the latest -latest applications")
+	rounds := o.fs.Int("rounds", 1, "rounds; each has every kind of stretch twice")
+	paths := o.fs.String("paths", "apps,scheduler,why", "what readers ask for, in turn: apps, scheduler, metrics, info, why, or latest: the latest -latest applications")
 	latest := o.fs.Int("latest", 100, "applications that latest asks for")
-	control := o.fs.Bool("elsewhere", false, "a third kind of stretch, in which the readers fetch the same answer from the driver instead; needs one path")
+	copies := o.fs.Bool("copies", false, "a third kind of stretch, in which the readers fetch copies of the server's answer from the driver; needs one path, not why")
 	o.parse(args)
-	if *rounds < 1 || *latest < 1 {
-		return errors.New("-rounds and -latest must be at least 1")
+	if *rounds < 1 || *latest < 1 || *waiting < 1 {
+		return errors.New("-rounds, -latest and -waiting must be at least 1")
 	}
-	if *control && strings.Contains(*paths, ",") {
-		return errors.New("with -elsewhere, -paths must be one path")
+	if *copies && (strings.Contains(*paths, ",") || *paths == "why") {
+		return errors.New("with -copies, -paths must be one path whose answers are all alike, so not why")
 	}
 	if o.cfg.Queues < 2 {
 		return errors.New("at least 2 queues are needed")
@@ -69,127 +68,49 @@ func Readers(args []string) error {
 	}
 	r := &readers{base: fmt.Sprintf("http://%s/ws/v1/cluster/", c.Addr(*web)), every: secs(*every), paths: strings.Split(*paths, ","), latest: *latest, ids: ids}
 	kinds := []string{without, with}
-	if *control {
+	if *copies {
 		stop, err := r.serve()
 		if err != nil {
 			return err
 		}
 		defer stop()
-		kinds = append(kinds, elsewhere)
+		kinds = append(kinds, withCopies)
 	}
+	o.closed(c, o.warm, 1) // does not count: the server has just worked through the submissions
 	var all []stretches
-	for i := range *rounds {
+	for i := 0; i < *rounds && c.Errors.Load() == 0; i++ {
 		x := stretches{}
-		for j, kind := range order(kinds, i) {
-			warm := o.warm
-			if i+j > 0 {
-				warm = min(warm, 2)
-			}
+		for _, kind := range order(kinds, i) {
 			readers := *n
 			if kind == without {
 				readers = 0
 			}
-			r.elsewhere = kind == elsewhere
-			x[kind] = append(x[kind], r.stretch(o, c, readers, warm))
-			if c.Errors.Load() > 0 {
+			r.copies = kind == withCopies
+			if x[kind] = append(x[kind], r.stretch(o, c, readers)); c.Errors.Load() > 0 {
 				break
 			}
 		}
-		if all = append(all, x); c.Errors.Load() > 0 {
-			break
-		}
+		all = append(all, x)
 	}
 	c.Drain(3 * time.Minute)
-	f := summary(all)
+	f := summary(kinds, all)
 	f["nodes"], f["apps"], f["queues"], f["waiting"], f["readers"], f["every_s"], f["answers"] = o.nodes, o.apps, o.cfg.Queues, len(ids), *n, *every, r.summaries()
 	return o.emit("readers", c, f)
 }
 
-// order is the order of a round's stretches: each kind once, then again backwards, so that a slow drift of the machine's speed does not count. The next
-// round begins with another kind, so that none always stands first and last.
-func order(kinds []string, round int) []string {
-	k := round % len(kinds)
-	there := slices.Concat(kinds[k:], kinds[:k])
-	back := slices.Clone(there)
-	slices.Reverse(back)
-	return append(there, back...)
-}
-
 // stretch is the closed loop with so many readers.
-func (r *readers) stretch(o *opts, c *sim.Cluster, readers int, warm float64) out {
+func (r *readers) stretch(o *opts, c *sim.Cluster, readers int) out {
+	warm := min(o.warm, 2)
+	answers, size, publishing, began := r.answers.Load(), r.size.Load(), r.publishing(), time.Now()
 	stop := r.start(readers)
-	before := r.publishing()
 	f := o.closed(c, warm, 1)
-	f["publishing_ms_per_s"] = round((r.publishing() - before) / (warm + o.secs))
 	if err := stop(); err != nil {
 		c.Fail(err)
 	}
+	took := time.Since(began).Seconds()
+	f["publishing_ms_per_s"] = round((r.publishing() - publishing) / took)
+	f["answers_per_s"], f["answers_mb_per_s"] = round(float64(r.answers.Load()-answers)/took), round(float64(r.size.Load()-size)/1e6/took)
 	return f
-}
-
-// What readers do in a stretch.
-const (
-	without   = "without"   // there are none
-	with      = "with"      // they ask the server
-	elsewhere = "elsewhere" // they fetch the same from the driver: what they cost whomever they ask
-)
-
-// stretches has the stretches of a round, by what the readers do.
-type stretches map[string][]out
-
-// summary compares the stretches with readers to those without, round by round, because the machine's speed may change between rounds. The figures are the
-// middle ones of all rounds; "rounds" has the lowest, the middle and the highest, and the mean and its standard error.
-func summary(all []stretches) out {
-	last := all[len(all)-1]
-	f, rounds := out{"without": last[without], "with": last[with]}, out{"count": len(all)}
-	note := func(name string, figures []float64) {
-		rounds[name], rounds[name+"_mean"], f[name] = spread(figures), meanAndError(figures), spread(figures)[1]
-	}
-	each := func(kind, name string) (of []float64) {
-		for _, x := range all {
-			sum := 0.0
-			for _, s := range x[kind] {
-				if v, ok := s[name].(float64); ok {
-					sum += v / float64(len(x[kind]))
-				}
-			}
-			of = append(of, sum)
-		}
-		return of
-	}
-	ratio := func(a, b []float64) (of []float64) {
-		for i := range a {
-			of = append(of, a[i]/max(0.001, b[i]))
-		}
-		return of
-	}
-	alone := each(without, "containers_per_s")
-	note("containers_per_s", alone)
-	note("containers_per_s_with_readers", each(with, "containers_per_s"))
-	note("publishing_ms_per_s", each(with, "publishing_ms_per_s"))
-	note("kept", ratio(each(with, "containers_per_s"), alone))
-	note("server_cpu_ratio", ratio(each(with, "server_cpu_us_per_container"), each(without, "server_cpu_us_per_container")))
-	if last[elsewhere] != nil {
-		f["elsewhere"] = last[elsewhere]
-		note("kept_of_elsewhere", ratio(each(with, "containers_per_s"), each(elsewhere, "containers_per_s")))
-		note("kept_elsewhere", ratio(each(elsewhere, "containers_per_s"), alone))
-		note("server_cpu_ratio_elsewhere", ratio(each(elsewhere, "server_cpu_us_per_container"), each(without, "server_cpu_us_per_container")))
-	}
-	f["rounds"] = rounds
-	return f
-}
-
-// meanAndError is the mean and its standard error; the error of one figure is 0.
-func meanAndError(v []float64) [2]float64 {
-	mean, square := 0.0, 0.0
-	for _, x := range v {
-		mean += x / float64(len(v))
-	}
-	for _, x := range v {
-		square += (x - mean) * (x - mean)
-	}
-	n := float64(len(v))
-	return [2]float64{round(mean), round(math.Sqrt(square / n / max(1, n-1)))}
 }
 
 // wait submits applications to the last queue.
@@ -232,8 +153,9 @@ type readers struct {
 	latest int
 	ids    []yarn.AppID
 
-	elsewhere bool   // the readers fetch from own
-	own       string // URL of the driver's own server
+	copies        bool         // the readers fetch copies
+	copied        string       // URL of the driver's copies
+	answers, size atomic.Int64 // what readers have had, also of copies; bytes
 
 	mu    sync.Mutex
 	took  map[string]*hist.H
@@ -278,9 +200,9 @@ func (r *readers) start(n int) (stop func() error) {
 	}
 }
 
-// serve starts the driver's own server. It answers everything with what the ResourceManager answered once to the first path.
+// serve starts a server in the driver that answers every request with a copy of the ResourceManager's answer to the first path, as it is now.
 func (r *readers) serve() (stop func(), err error) {
-	url, _, _ := r.question(r.paths[0])
+	url, want, times := r.question(r.paths[0])
 	res, err := http.Get(url)
 	if err != nil {
 		return nil, err
@@ -289,6 +211,9 @@ func (r *readers) serve() (stop func(), err error) {
 	text, err := io.ReadAll(res.Body)
 	if err != nil {
 		return nil, err
+	}
+	if n := ends(text, []byte(want)); res.StatusCode != http.StatusOK || n < times {
+		return nil, fmt.Errorf("%s: %s, %d times %s, want %d", url, res.Status, n, want, times)
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -299,7 +224,7 @@ func (r *readers) serve() (stop func(), err error) {
 		w.Write(text)
 	})}
 	go s.Serve(l)
-	r.own = "http://" + l.Addr().String() + "/"
+	r.copied = "http://" + l.Addr().String() + "/"
 	return func() { s.Close() }, nil
 }
 
@@ -343,8 +268,8 @@ func (r *readers) question(path string) (url, want string, times int) {
 // read asks once and checks that the answer, which it reads into buf, has what it must.
 func (r *readers) read(ctx context.Context, by http.RoundTripper, path string, buf []byte) error {
 	url, want, times := r.question(path)
-	if r.elsewhere {
-		url = r.own
+	if r.copies {
+		url = r.copied
 	}
 	q, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -363,7 +288,9 @@ func (r *readers) read(ctx context.Context, by http.RoundTripper, path string, b
 	if res.StatusCode != http.StatusOK || n < times {
 		return fmt.Errorf("%s, %d times %s, want %d", res.Status, n, want, times)
 	}
-	if r.elsewhere {
+	r.answers.Add(1)
+	r.size.Add(size)
+	if r.copies {
 		return nil
 	}
 	r.mu.Lock()

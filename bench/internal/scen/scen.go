@@ -163,7 +163,7 @@ func spread(v []float64) [3]float64 {
 		return [3]float64{}
 	}
 	s := slices.Sorted(slices.Values(v))
-	return [3]float64{round(s[0]), round(s[len(s)/2]), round(s[len(s)-1])}
+	return [3]float64{round(s[0]), round((s[(len(s)-1)/2] + s[len(s)/2]) / 2), round(s[len(s)-1])}
 }
 
 // hists is one histogram per worker.
