@@ -30,8 +30,10 @@ func order(kinds []string, round int) []string {
 // short does not count.
 func summary(kinds []string, all []stretches) out {
 	f, rounds := out{}, out{}
-	for _, kind := range kinds {
-		f[kind] = all[len(all)-1][kind]
+	if len(all) > 0 {
+		for _, kind := range kinds {
+			f[kind] = all[len(all)-1][kind]
+		}
 	}
 	all = slices.DeleteFunc(slices.Clone(all), func(x stretches) bool {
 		return slices.ContainsFunc(kinds, func(kind string) bool { return len(x[kind]) != 2 })

@@ -40,6 +40,9 @@ func TestSummary(t *testing.T) {
 			t.Errorf("%s is %v, want %v", name, rounds[name], want)
 		}
 	}
+	if none := summary([]string{without, with}, nil)["rounds"].(out); !reflect.DeepEqual(none, out{"count": 0}) {
+		t.Errorf("no round: %v", none)
+	}
 	if got := f["with"].([]out); len(got) != 1 {
 		t.Errorf("with has %d stretches of the last round, want 1", len(got))
 	}
