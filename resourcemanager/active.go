@@ -90,6 +90,15 @@ func (d *Daemon) Application(ctx context.Context, id yarn.ApplicationID) (*view.
 	return t.Application(ctx, id)
 }
 
+// Containers implements access.Source.
+func (d *Daemon) Containers(ctx context.Context, id yarn.ApplicationID) (*view.Application, *view.AppContainers, error) {
+	t, err := d.current()
+	if err != nil {
+		return nil, nil, err
+	}
+	return t.Containers(ctx, id)
+}
+
 // Newest implements access.Source.
 func (d *Daemon) Newest(ctx context.Context) (newest iter.Seq[*view.Application], version uint64, err error) {
 	t, err := d.current()

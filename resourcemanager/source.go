@@ -65,15 +65,30 @@ func (t *term) queueACLs(path string) (submit, administer string) {
 
 // Application implements access.Source.
 func (t *term) Application(ctx context.Context, id yarn.ApplicationID) (*view.Application, error) {
-	v, err := t.loop.Recent(ctx, view.Applications, access.Age(ctx))
+	a, _, err := t.find(ctx, view.Applications, id)
+	return a, err
+}
+
+// Containers implements access.Source.
+func (t *term) Containers(ctx context.Context, id yarn.ApplicationID) (*view.Application, *view.AppContainers, error) {
+	a, v, err := t.find(ctx, view.Applications|view.Containers, id)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	return a, v.Containers(id), nil
+}
+
+// find is an application in views of those parts.
+func (t *term) find(ctx context.Context, parts view.Part, id yarn.ApplicationID) (*view.Application, *loop.Views, error) {
+	v, err := t.loop.Recent(ctx, parts, access.Age(ctx))
+	if err != nil {
+		return nil, nil, err
 	}
 	a := v.FindApplication(id)
 	if a == nil {
-		return nil, answer.Errorf(answer.NotFound, "app with id: %s not found", id)
+		return nil, nil, answer.Errorf(answer.NotFound, "app with id: %s not found", id)
 	}
-	return a, nil
+	return a, v, nil
 }
 
 // Newest implements access.Source.

@@ -14,22 +14,55 @@ import (
 // reader keeps the published views, as readers see them.
 type reader struct {
 	apps    map[yarn.ApplicationID]*view.Application
+	live    map[yarn.ApplicationID]*view.AppContainers
 	nodes   map[yarn.NodeID]*view.Node
 	metrics view.Metrics
 	queues  *queue.Snapshot
 	labels  *view.Labels
 }
 
-func (r *reader) Application(v *view.Application)         { r.apps[v.ID] = v }
-func (r *reader) ForgetApplication(id yarn.ApplicationID) { delete(r.apps, id) }
-func (r *reader) Node(v *view.Node)                       { r.nodes[v.ID] = v }
-func (r *reader) ForgetNode(id yarn.NodeID)               { delete(r.nodes, id) }
-func (r *reader) Labels(v *view.Labels)                   { r.labels = v }
-func (r *reader) Counts(m view.Metrics)                   { r.metrics = m }
-func (r *reader) Queues(all *queue.Snapshot)              { r.queues = all }
+func (r *reader) Application(v *view.Application)  { r.apps[v.ID] = v }
+func (r *reader) Containers(v *view.AppContainers) { r.live[v.Application] = v }
+func (r *reader) Node(v *view.Node)                { r.nodes[v.ID] = v }
+func (r *reader) ForgetNode(id yarn.NodeID)        { delete(r.nodes, id) }
+func (r *reader) Labels(v *view.Labels)            { r.labels = v }
+func (r *reader) Counts(m view.Metrics)            { r.metrics = m }
+func (r *reader) Queues(all *queue.Snapshot)       { r.queues = all }
+
+func (r *reader) ForgetApplication(id yarn.ApplicationID) {
+	delete(r.apps, id)
+	delete(r.live, id)
+}
+
+// uneven names an application whose usage is not what its containers have, or that has one which its node does not have; or it is empty.
+func (r *reader) uneven() string {
+	on := map[*view.Container]yarn.NodeID{}
+	for id, n := range r.nodes { //tidy:unordered they only make a map
+		for _, c := range n.RunningOn {
+			on[c] = id
+		}
+	}
+	for id, live := range r.live { //tidy:unordered one message of several
+		var has yarn.Resource
+		for _, c := range live.List {
+			if on[c] != c.Node {
+				return fmt.Sprintf("%s is shown on %s, and that does not show it", c.ID, c.Node)
+			}
+			for i, amount := range c.Resource {
+				has[i] += amount
+			}
+		}
+		switch u := r.apps[id].Usage; {
+		case len(live.List) == 0: // it has none, or its attempt is over and they are about to end
+		case has != u.Running:
+			return fmt.Sprintf("%s has %v, and its %d containers %v: %+v", id, u.Running, len(live.List), has, r.apps[id].Attempts[len(r.apps[id].Attempts)-1])
+		}
+	}
+	return ""
+}
 
 func newReader() *reader {
-	return &reader{apps: map[yarn.ApplicationID]*view.Application{}, nodes: map[yarn.NodeID]*view.Node{}}
+	return &reader{apps: map[yarn.ApplicationID]*view.Application{}, live: map[yarn.ApplicationID]*view.AppContainers{}, nodes: map[yarn.NodeID]*view.Node{}}
 }
 
 // shown publishes what readers see, and names what of it contradicts itself, or is empty.
@@ -55,7 +88,7 @@ func (t *term) shown() string {
 	case m.Pending < 0 || m.Running < 0:
 		return fmt.Sprintf("%d applications are shown as pending, %d as running", m.Pending, m.Running)
 	}
-	return ""
+	return r.uneven()
 }
 
 // leftOver names something that readers still see when everything has ended, or is

@@ -24,6 +24,7 @@ type shared struct {
 	mu    sync.Mutex
 	texts map[sharedKey]*sharedText
 	bytes int64 // of all texts that anybody uses
+	usual int   // bytes of the text that was made last
 }
 
 type sharedKey struct {
@@ -94,9 +95,12 @@ func (s *shared) make(t *sharedText, f format, d tree.Document) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.bytes += t.size() - maxShared - sharedCost
+		s.usual = len(t.text)
 		close(t.made)
 	}()
-	var b bounded
+	s.mu.Lock()
+	b := bounded{make([]byte, 0, min(s.usual+s.usual/8, maxShared))} // growing one costs more than all else here
+	s.mu.Unlock()
 	if f.write(&b, d) == nil {
 		t.text = b.buf
 	}

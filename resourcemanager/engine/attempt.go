@@ -98,7 +98,9 @@ func (e *Engine) startAttempt(a *application) {
 		id: yarn.AttemptID{Application: a.sub.ID, Attempt: number}, app: a,
 		host: "N/A", rpcPort: -1, exitStatus: yarn.ExitInvalid, responseID: -1, startTime: e.now.Wall,
 	}
-	a.attempts = append(a.attempts, t)
+	if a.attempts = append(a.attempts, t); len(a.attempts) > 1 {
+		e.touchContainers(a) // it may have kept some
+	}
 	e.attemptTo(t, yarn.AttemptSubmitted)
 	e.enterAttempt(t)
 	if a.sub.Unmanaged {
@@ -306,6 +308,7 @@ func (e *Engine) attemptGone(t *attempt) {
 	t.gone = true
 	e.fx.Logins = append(e.fx.Logins, Login{Attempt: t.id, Open: false})
 	a := t.app
+	e.touchContainers(a)
 	if t.master != nil && !t.master.state.Final() && (t.before == yarn.AttemptLaunched || t.before == yarn.AttemptAllocated || t.before == yarn.AttemptRunning) {
 		e.fx.Stops = append(e.fx.Stops, Stop{Attempt: t.id, User: a.sub.User, Node: t.master.node.id, Container: t.masterID})
 	}

@@ -47,7 +47,7 @@ func (e *Engine) born(ref scheduler.ContainerRef) {
 	c.node.held++
 	e.counts.grant(a)
 	c.attempt.containers++
-	e.touchApp(a)
+	e.touchContainers(a)
 	e.touchNode(c.node)
 	e.fx.Containers = append(e.fx.Containers, ContainerEvent{Container: c.id, Node: c.node.id, Queue: a.queue, User: a.sub.User,
 		Locality: book.Locality, Resource: book.Resource, Priority: book.Priority, Master: book.AM, Born: true})
@@ -170,7 +170,7 @@ func (e *Engine) followEnd(ended scheduler.Ended, exit int32, diagnostics string
 	e.fx.Containers = append(e.fx.Containers, ContainerEvent{Container: c.id, Node: c.node.id, Queue: c.app.queue, User: c.app.sub.User,
 		Locality: book.Locality, Resource: book.Resource, Priority: book.Priority, Master: book.AM, Exit: exit})
 	e.sweepDue = true
-	e.touchApp(c.app)
+	e.touchContainers(c.app)
 	e.touchNode(c.node)
 	if c.withheld {
 		e.unhold(c, book.Priority)

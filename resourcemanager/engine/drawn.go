@@ -18,7 +18,8 @@ type drawn struct {
 
 	wanted   []scheduler.Wanted
 	requests []yarn.Ask
-	next     []scheduler.Wanted // buffer of the current call
+	next     []scheduler.Wanted       // buffer of the current call
+	refs     []scheduler.ContainerRef // likewise
 }
 
 // maxMemo is how many values a memo has at most.

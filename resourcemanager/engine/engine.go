@@ -120,6 +120,7 @@ type Engine struct {
 	infosAt           int64
 	drawn             drawn
 	dirtyApps         []*application
+	dirtyHeld         []*application // other containers
 	dirtyNodes        []*node
 	goneApps          []yarn.ApplicationID
 	goneNodes         []yarn.NodeID

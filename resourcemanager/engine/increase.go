@@ -55,7 +55,7 @@ func (e *Engine) rollBack(c *container, size yarn.Resource) {
 	c.confirmed, c.seen = nil, nil
 	e.sched.Rollback(c.ref, size)
 	e.sweepDue = true
-	e.touchApp(c.app)
+	e.touchContainers(c.app)
 	e.touchNode(c.node)
 	u := UpdatedContainer{Type: yarn.DecreaseResource, Grant: e.grant(c)}
 	c.node.updates.put(u)

@@ -350,6 +350,7 @@ func (e *Engine) updated(a *application) []UpdatedContainer {
 			continue
 		}
 		c.seen = nil
+		e.touchContainers(a)
 		e.touchNode(c.node)
 		g := e.grant(c)
 		g.Resource, g.Version, g.Execution = ch.After, ch.Version, ch.Execution

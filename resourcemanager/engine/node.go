@@ -200,6 +200,7 @@ func (e *Engine) redraw(n *node) {
 	for _, ref := range e.sched.ContainersOn(n.ref, math.MaxInt) {
 		if c := e.containerAt(ref); c != nil {
 			c.seen = nil
+			e.touchContainers(c.app)
 		}
 	}
 }

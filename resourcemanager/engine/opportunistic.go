@@ -128,7 +128,7 @@ func (e *Engine) lend(t *attempt, n *node, w *opportunistic.Want, locality oppor
 	default:
 		e.lent.OffSwitch++
 	}
-	e.touchApp(a)
+	e.touchContainers(a)
 	e.touchNode(n)
 	e.fx.Containers = append(e.fx.Containers, ContainerEvent{Container: c.id, Node: n.id, Queue: c.app.queue, User: c.app.sub.User, Locality: book.Locality, Resource: book.Resource, Priority: book.Priority, Born: true})
 	e.acquire(c)

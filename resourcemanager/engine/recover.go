@@ -190,7 +190,7 @@ func (e *Engine) adopt(n *node, r RecoveredContainer) bool {
 	}
 	e.counts.grant(a)
 	e.runsOn(a, n)
-	e.touchApp(a)
+	e.touchContainers(a)
 	e.touchNode(n)
 	e.fx.Containers = append(e.fx.Containers, ContainerEvent{Container: c.id, Node: n.id, Queue: a.queue, User: a.sub.User, Locality: scheduler.OffSwitch, Resource: r.Resource, Priority: r.Priority, Master: master, Born: true})
 	if master {

@@ -107,7 +107,7 @@ func rigOf(t fataler, set Settings, cfg *config.Config) *rig {
 	e.nextApp, e.plans.last = 1_000_000, 1_000_000 // tests choose their own numbers
 	return &rig{e: e, sched: sched, now: yarn.Now{Wall: 1_000_000, Mono: 500},
 		stored: map[state.Key]state.Record{}, ids: map[yarn.ContainerID]bool{}, ended: map[yarn.ContainerID]bool{}, versions: map[yarn.ContainerID]int32{},
-		answered: map[Ticket]bool{}, asked: map[Ticket]bool{}, reader: reader{apps: map[yarn.ApplicationID]*view.Application{}, nodes: map[yarn.NodeID]*view.Node{}}}
+		answered: map[Ticket]bool{}, asked: map[Ticket]bool{}, reader: reader{apps: map[yarn.ApplicationID]*view.Application{}, live: map[yarn.ApplicationID]*view.AppContainers{}, nodes: map[yarn.NodeID]*view.Node{}}}
 }
 
 // restart is a restart: a new engine that recovers what is stored.
@@ -203,18 +203,24 @@ func (r *rig) reply(t Ticket) (Reply, bool) {
 // reader keeps what readers see.
 type reader struct {
 	apps    map[yarn.ApplicationID]*view.Application
+	live    map[yarn.ApplicationID]*view.AppContainers
 	nodes   map[yarn.NodeID]*view.Node
 	metrics view.Metrics
 	labels  *view.Labels
 }
 
-func (p *reader) Application(v *view.Application)         { p.apps[v.ID] = v }
-func (p *reader) ForgetApplication(id yarn.ApplicationID) { delete(p.apps, id) }
-func (p *reader) Node(v *view.Node)                       { p.nodes[v.ID] = v }
-func (p *reader) ForgetNode(id yarn.NodeID)               { delete(p.nodes, id) }
-func (p *reader) Labels(v *view.Labels)                   { p.labels = v }
-func (p *reader) Counts(m view.Metrics)                   { p.metrics = m }
-func (p *reader) Queues(*queue.Snapshot)                  {}
+func (p *reader) Application(v *view.Application)  { p.apps[v.ID] = v }
+func (p *reader) Containers(v *view.AppContainers) { p.live[v.Application] = v }
+func (p *reader) Node(v *view.Node)                { p.nodes[v.ID] = v }
+func (p *reader) ForgetNode(id yarn.NodeID)        { delete(p.nodes, id) }
+func (p *reader) Labels(v *view.Labels)            { p.labels = v }
+func (p *reader) Counts(m view.Metrics)            { p.metrics = m }
+func (p *reader) Queues(*queue.Snapshot)           {}
+
+func (p *reader) ForgetApplication(id yarn.ApplicationID) {
+	delete(p.apps, id)
+	delete(p.live, id)
+}
 
 // check is the first of the invariants that does not hold; empty if all do.
 func (r *rig) check() string {

@@ -429,7 +429,7 @@ func TestPublicationInSlices(t *testing.T) {
 		t.Errorf("%d slices, not even %d", slices, least)
 	}
 	a := c.reader.apps[at.Application]
-	if len(c.reader.apps) != 2*MaxSlice+1 || a == nil || len(a.Attempts[0].Containers) != crowdContainers || len(c.reader.nodes) != 1 {
+	if len(c.reader.apps) != 2*MaxSlice+1 || a == nil || len(c.reader.live[at.Application].Of(at)) != crowdContainers || len(c.reader.nodes) != 1 {
 		t.Errorf("readers see %d applications", len(c.reader.apps))
 	}
 }

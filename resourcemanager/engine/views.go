@@ -1,171 +1,11 @@
 package engine
 
 import (
-	"slices"
-
 	"github.com/heddle-project/heddle/resourcemanager/view"
 	"github.com/heddle-project/heddle/scheduler"
 	"github.com/heddle-project/heddle/scheduler/queue"
 	"github.com/heddle-project/heddle/yarn"
 )
-
-// Publisher takes the views that readers see. The engine passes only what has changed
-// since the last publication.
-type Publisher interface {
-	Application(*view.Application)
-	ForgetApplication(yarn.ApplicationID)
-	Node(*view.Node)
-	ForgetNode(yarn.NodeID)
-	Counts(view.Metrics)
-	Queues(*queue.Snapshot)
-	Labels(*view.Labels)
-}
-
-// fewDirty bounds the list of changed applications, and that of changed nodes. When a
-// list is longer than this and twice the number that the engine holds, entries of
-// forgotten ones are dropped.
-const fewDirty = 1024
-
-func (e *Engine) touchApp(a *application) {
-	if !a.dirty {
-		a.dirty = true
-		if len(e.dirtyApps) > 2*len(e.apps)+fewDirty {
-			e.dirtyApps = slices.DeleteFunc(e.dirtyApps, func(x *application) bool { return e.apps[x.sub.ID] != x })
-		}
-		e.dirtyApps = append(e.dirtyApps, a)
-	}
-}
-
-func (e *Engine) touchNode(n *node) {
-	n.seen = nil
-	if !n.dirty {
-		n.dirty = true
-		if len(e.dirtyNodes) > 2*len(e.nodes)+fewDirty {
-			e.dirtyNodes = slices.DeleteFunc(e.dirtyNodes, func(x *node) bool { return e.nodes[x.id] != x })
-		}
-		e.dirtyNodes = append(e.dirtyNodes, n)
-	}
-}
-
-// Publish passes every changed view to p.
-func (e *Engine) Publish(now yarn.Now, p Publisher) { e.PublishParts(now, p, view.Everything) }
-
-// PublishParts passes what has changed in some parts of the views to p.
-func (e *Engine) PublishParts(now yarn.Now, p Publisher, parts view.Part) {
-	for x := (Publication{Parts: parts}); !e.PublishSome(now, p, &x); {
-	}
-}
-
-// Publication is the progress of a publication that is made in slices. What changes
-// meanwhile may be left to the next one.
-type Publication struct {
-	Parts       view.Part // still to be published
-	begun       bool
-	apps, nodes int // how many changed ones are still to be published
-	picture     *scheduler.Picture
-}
-
-// PublishSome passes a slice of the changed views to p, and tells whether the
-// publication is done.
-func (e *Engine) PublishSome(now yarn.Now, p Publisher, x *Publication) (done bool) {
-	e.now = now
-	if !x.begun {
-		x.begun, x.apps, x.nodes = true, len(e.dirtyApps), len(e.dirtyNodes)
-	}
-	left := e.slice()
-	if x.Parts&view.Counts != 0 {
-		p.Counts(e.metrics())
-		x.Parts &^= view.Counts
-	}
-	if x.Parts&view.Queues != 0 {
-		if x.picture == nil {
-			x.picture = e.sched.Picture()
-		}
-		used, all := x.picture.Draw(left)
-		left -= used
-		if all == nil {
-			return false
-		}
-		p.Queues(all)
-		x.Parts &^= view.Queues
-	}
-	if x.Parts&view.Applications != 0 && left > 0 {
-		if left = e.publishApps(p, &x.apps, left); x.apps == 0 {
-			x.Parts &^= view.Applications
-		}
-	}
-	if x.Parts&view.Nodes != 0 && left > 0 {
-		if e.publishNodes(p, &x.nodes, left); x.nodes == 0 {
-			p.Labels(e.labels.view())
-			x.Parts &^= view.Nodes
-		}
-	}
-	return x.Parts == 0
-}
-
-// publishApps publishes up to count applications, counting it down, while the budget
-// lasts. It returns what is left of the budget.
-func (e *Engine) publishApps(p Publisher, count *int, left int) int {
-	for _, id := range e.goneApps {
-		if e.apps[id] == nil {
-			p.ForgetApplication(id)
-		}
-	}
-	e.goneApps = e.goneApps[:0]
-	for *count = min(*count, len(e.dirtyApps)); *count > 0 && left > 0; *count-- {
-		a := e.dirtyApps[0]
-		if e.apps[a.sub.ID] == a {
-			made := e.drawContainers(a, left)
-			if made > left {
-				return 0 // the next slice makes views of its other containers, and of it
-			}
-			left -= 1 + made
-			a.published = true
-			p.Application(e.appView(a))
-		}
-		a.dirty = false
-		e.dirtyApps[0] = nil
-		e.dirtyApps = e.dirtyApps[1:]
-	}
-	return left
-}
-
-// drawContainers makes at most that many views of an application's containers and
-// returns how many it made; more than most if that was not enough.
-func (e *Engine) drawContainers(a *application, most int) (made int) {
-	t := a.current()
-	if t == nil || t.gone || a.ref == scheduler.NoApp {
-		return 0
-	}
-	for _, ref := range e.sched.Containers(a.ref, nil) {
-		if c := e.containerAt(ref); c != nil && c.seen == nil && !c.state.Final() {
-			if made++; made > most {
-				return made
-			}
-			e.containerView(c)
-		}
-	}
-	return made
-}
-
-func (e *Engine) publishNodes(p Publisher, count *int, left int) {
-	for _, id := range e.goneNodes {
-		if e.nodes[id] == nil {
-			p.ForgetNode(id)
-		}
-	}
-	e.goneNodes = e.goneNodes[:0]
-	for *count = min(*count, len(e.dirtyNodes)); *count > 0 && left > 0; *count-- {
-		n := e.dirtyNodes[0]
-		if n.dirty = false; e.nodes[n.id] == n {
-			left -= 1 + n.held/4
-			n.published = true
-			p.Node(e.seenNode(n))
-		}
-		e.dirtyNodes[0] = nil
-		e.dirtyNodes = e.dirtyNodes[1:]
-	}
-}
 
 // infoAge is how old the data on queues in views of applications may be, in
 // milliseconds.
@@ -283,6 +123,11 @@ func (e *Engine) viewUsage(a *application, v *view.Application) {
 		} else if info, ok := e.queueInfo(u.Queue); ok {
 			use.QueuePercent = 100 * e.share(u.Used, info.Default.EffectiveMin)
 		}
+		if u.Live > 0 {
+			has := e.sched.Running(a.ref, e.now.Wall)
+			use.Running, use.RunningSeconds, use.RunningAt = has.Amount, has.Seconds, e.now.Wall
+		}
+		v.Labelled = u.Labelled
 		if u.PendingCount > 0 {
 			wanted = e.sched.Wanted(a.ref, view.MaxWanted, wanted)
 		}
@@ -345,16 +190,36 @@ func (e *Engine) attemptView(t *attempt, waits string) *view.Attempt {
 		v.Diagnostics = waits
 	}
 	v.Master = t.masterView()
-	if a := t.app; a.ref != scheduler.NoApp && t == a.current() && !t.gone {
-		refs := e.sched.Containers(a.ref, nil)
-		v.Containers = make([]*view.Container, 0, len(refs))
-		for _, ref := range refs {
-			if c := e.containerAt(ref); c != nil && !c.state.Final() {
-				v.Containers = append(v.Containers, e.containerView(c))
+	return v
+}
+
+// containersView is the view of an application's containers. It makes at most that many views of single ones; made is more than most, and
+// the view nil, if that was not enough.
+func (e *Engine) containersView(a *application, most int) (v *view.AppContainers, made int) {
+	v = &view.AppContainers{Application: a.sub.ID}
+	t := a.current()
+	if t == nil || t.gone || a.ref == scheduler.NoApp {
+		return v, 0
+	}
+	refs := e.sched.Containers(a.ref, e.drawn.refs[:0])
+	v.Attempt, v.List = t.id, make([]*view.Container, 0, len(refs))
+	for _, ref := range refs {
+		c := e.containerAt(ref)
+		if c == nil || c.state.Final() {
+			continue
+		}
+		if c.seen == nil {
+			if made++; made > most {
+				v = nil
+				break
 			}
 		}
+		v.List = append(v.List, e.containerView(c))
 	}
-	return v
+	if e.drawn.refs = refs; cap(refs) > maxMemo {
+		e.drawn.refs = nil
+	}
+	return v, made
 }
 
 // nowhere is the view of a master that has no container and has not registered.

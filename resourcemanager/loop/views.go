@@ -19,6 +19,7 @@ type Views struct {
 	shown   [parts]moment    // up to which moment each part shows what happened
 	asOf    [parts]time.Time // when that was
 	apps    list[yarn.ApplicationID, *view.Application]
+	held    list[yarn.ApplicationID, *view.AppContainers] // of applications that have some
 	nodes   list[yarn.NodeID, *view.Node]
 	metrics view.Metrics
 	queues  *queue.Snapshot
@@ -30,7 +31,7 @@ type Views struct {
 }
 
 // parts is the number of parts in package view.
-const parts = 4
+const parts = 5
 
 // versions counts the views that were made in this process.
 var versions atomic.Uint64
@@ -62,6 +63,12 @@ func (v *Views) youngerThan(p view.Part, t time.Time) bool {
 func (v *Views) FindApplication(id yarn.ApplicationID) *view.Application {
 	a, _ := v.apps.find(id)
 	return a
+}
+
+// Containers are the live containers of an application; nil: it has none.
+func (v *Views) Containers(id yarn.ApplicationID) *view.AppContainers {
+	c, _ := v.held.find(id)
+	return c
 }
 
 // FindNode is the node with that id, or nil.
@@ -115,6 +122,7 @@ type next struct {
 	shown   [parts]moment
 	asOf    [parts]time.Time
 	apps    draft[yarn.ApplicationID, *view.Application]
+	held    draft[yarn.ApplicationID, *view.AppContainers]
 	nodes   draft[yarn.NodeID, *view.Node]
 	metrics view.Metrics
 	queues  *queue.Snapshot
@@ -125,22 +133,35 @@ func newNext() next {
 	n := next{queues: &queue.Snapshot{}, labels: &view.Labels{}}
 	n.apps.id = func(a *view.Application) yarn.ApplicationID { return a.ID }
 	n.apps.rank = func(a *view.Application) int64 { return a.SubmitTime }
+	n.held.id = func(c *view.AppContainers) yarn.ApplicationID { return c.Application }
 	n.nodes.id = func(x *view.Node) yarn.NodeID { return x.ID }
 	return n
 }
 
-// Application and the six below implement engine.Publisher.
-func (n *next) Application(a *view.Application)         { n.apps.set(a) }
-func (n *next) ForgetApplication(id yarn.ApplicationID) { n.apps.remove(id) }
-func (n *next) Node(x *view.Node)                       { n.nodes.set(x) }
-func (n *next) ForgetNode(id yarn.NodeID)               { n.nodes.remove(id) }
-func (n *next) Labels(l *view.Labels)                   { n.labels = l }
-func (n *next) Counts(m view.Metrics)                   { n.metrics = m }
-func (n *next) Queues(q *queue.Snapshot)                { n.queues = q }
+// Application and the seven below implement engine.Publisher.
+func (n *next) Application(a *view.Application) { n.apps.set(a) }
+func (n *next) Node(x *view.Node)               { n.nodes.set(x) }
+func (n *next) ForgetNode(id yarn.NodeID)       { n.nodes.remove(id) }
+func (n *next) Labels(l *view.Labels)           { n.labels = l }
+func (n *next) Counts(m view.Metrics)           { n.metrics = m }
+func (n *next) Queues(q *queue.Snapshot)        { n.queues = q }
+
+func (n *next) ForgetApplication(id yarn.ApplicationID) {
+	n.apps.remove(id)
+	n.held.remove(id)
+}
+
+func (n *next) Containers(c *view.AppContainers) {
+	if len(c.List) == 0 {
+		n.held.remove(c.Application)
+		return
+	}
+	n.held.set(c)
+}
 
 // views is a version of these for readers.
 func (n *next) views() *Views {
-	v := &Views{version: versions.Add(1), shown: n.shown, asOf: n.asOf, apps: n.apps.version(), nodes: n.nodes.version(), metrics: n.metrics, queues: n.queues, labels: n.labels}
+	v := &Views{version: versions.Add(1), shown: n.shown, asOf: n.asOf, apps: n.apps.version(), held: n.held.version(), nodes: n.nodes.version(), metrics: n.metrics, queues: n.queues, labels: n.labels}
 	v.allApps = sync.OnceValue(v.apps.all)
 	v.liveByQueue = sync.OnceValue(func() map[string]view.LiveApps { return view.LiveByQueue(v.allApps()) })
 	v.allNodes = sync.OnceValue(func() []*view.Node { return inUseFirst(&v.nodes) })

@@ -24,7 +24,8 @@ const (
 	Nodes             // with the labels
 	Queues
 	Counts     // of the whole cluster
-	Everything = Applications | Nodes | Queues | Counts
+	Containers // of the applications
+	Everything = Applications | Nodes | Queues | Counts | Containers
 )
 
 // Application is everything that is shown of one application.
@@ -52,9 +53,10 @@ type Application struct {
 	LaunchTime    int64
 	FinishTime    int64
 	Timeouts      []Timeout
-	Attempts      []*Attempt // oldest first; at least the current one once accepted
-	*Asks                    // never nil; applications may share them
-	Usage         *Usage     // likewise
+	Attempts      []*Attempt               // oldest first; at least the current one once accepted
+	*Asks                                  // never nil; applications may share them
+	Usage         *Usage                   // likewise
+	Labelled      map[string]yarn.Resource // what it uses in partitions other than the default, by label; nil: nothing
 }
 
 // Common is what many applications of one user have in common; they may share it.
@@ -131,13 +133,10 @@ func (a *Application) Waits() bool {
 // SecondsAt is amount × seconds over all attempts up to a time (milliseconds since
 // 1970), live containers included.
 func (a *Application) SecondsAt(now int64) yarn.Resource {
-	sum := a.Usage.ResourceSeconds
-	if t := a.Current(); t != nil {
-		for _, c := range t.Containers {
-			for i, amount := range c.Resource {
-				sum[i] += amount * max(now-c.CreatedAt, 0) / 1000
-			}
-		}
+	u := a.Usage
+	sum := u.ResourceSeconds
+	for i, amount := range u.Running {
+		sum[i] += u.RunningSeconds[i] + amount*max(now-u.RunningAt, 0)/1000
 	}
 	return sum
 }
@@ -166,6 +165,9 @@ type Usage struct {
 	Reserved           yarn.Resource
 	Pending            yarn.Resource
 	AMUsed             yarn.Resource
+	Running            yarn.Resource // what live containers have, opportunistic ones included,
+	RunningSeconds     yarn.Resource // and amount × whole seconds of each, added up,
+	RunningAt          int64         // when the view was made
 	ResourceSeconds    yarn.Resource // amount × seconds over all attempts, of containers that have ended
 	PreemptedSeconds   yarn.Resource
 	Preempted          yarn.Resource
@@ -198,7 +200,6 @@ type Attempt struct {
 	Diagnostics string
 	StartTime   int64
 	FinishTime  int64
-	Containers  []*Container // live ones, by id
 }
 
 // Master is what is shown of an attempt's master.
@@ -210,6 +211,21 @@ type Master struct {
 	RPCPort             int32  // -1 before it registers
 	OriginalTrackingURL string // as the master gave it; "N/A" or empty when it gave none
 	Blacklisted         []string
+}
+
+// AppContainers are the live containers of an application.
+type AppContainers struct {
+	Application yarn.ApplicationID
+	Attempt     yarn.AttemptID // the current one, which has them; zero: there are none
+	List        []*Container   // by id
+}
+
+// Of are those that the attempt has.
+func (c *AppContainers) Of(id yarn.AttemptID) []*Container {
+	if c == nil || c.Attempt != id {
+		return nil
+	}
+	return c.List
 }
 
 // Container is a live container.

@@ -11,10 +11,11 @@ func TestSecondsCountLiveContainers(t *testing.T) {
 	if got := a.SecondsAt(5000); got != yarn.NewResource(1000, 2) {
 		t.Errorf("without an attempt: %v", got)
 	}
-	a.Attempts = []*Attempt{{Containers: []*Container{
-		{Resource: yarn.NewResource(512, 1), CreatedAt: 1000}, {Resource: yarn.NewResource(256, 2), CreatedAt: 4500}, {Resource: yarn.NewResource(256, 1), CreatedAt: 9000}}}}
-	if got, want := a.SecondsAt(5000), yarn.NewResource(1000+4*512+128, 2+4+1); got != want {
-		t.Errorf("with containers: %v, want %v", got, want)
+	a.Usage.Running, a.Usage.RunningSeconds, a.Usage.RunningAt = yarn.NewResource(512, 3), yarn.NewResource(600, 1), 2000
+	for now, want := range map[int64]yarn.Resource{1500: yarn.NewResource(1600, 3), 2000: yarn.NewResource(1600, 3), 4500: yarn.NewResource(1600+5*256, 3+7)} {
+		if got := a.SecondsAt(now); got != want {
+			t.Errorf("at %d: %v, want %v", now, got, want)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"github.com/heddle-project/heddle/scheduler/javanum"
 	"github.com/heddle-project/heddle/scheduler/measure"
 	"github.com/heddle-project/heddle/yarn"
+	"iter"
 )
 
 func hashText(s string) uint32 { return javanum.StringHash(s) }
@@ -220,10 +221,18 @@ func (b *Books) leave(l *refList, of int, ref ContainerRef) {
 
 // OfOwner appends the owner's containers to out.
 func (b *Books) OfOwner(o *Owned, out []ContainerRef) []ContainerRef {
-	for ref := o.list.first; ref >= 0; ref = b.link(ref, ofApp).next {
+	for ref := range b.Each(o) {
 		out = append(out, ref)
 	}
 	return out
+}
+
+// Each walks the owner's containers in the order in which they were entered.
+func (b *Books) Each(o *Owned) iter.Seq[ContainerRef] {
+	return func(yield func(ContainerRef) bool) {
+		for ref := o.list.first; ref >= 0 && yield(ref); ref = b.link(ref, ofApp).next {
+		}
+	}
 }
 
 // Held tells whether the container holds room on its node.

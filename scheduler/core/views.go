@@ -57,6 +57,13 @@ type AppUsage struct {
 	Live, ReservedCount     int32
 	PendingCount            int64
 	Priority                int32
+	Labelled                map[string]yarn.Resource // what is Used in partitions other than the default, by name; nil: nothing
+}
+
+// Running is what an application's live containers have, opportunistic ones included.
+type Running struct {
+	Amount  yarn.Resource
+	Seconds yarn.Resource // amount × seconds of each, whole ones, added up
 }
 
 // Admission is how far an application has come in its queue. Who decides on that is
@@ -86,8 +93,31 @@ func (s *Core) AppUsage(ref AppRef) AppUsage {
 	for p := range a.Shares {
 		sh, pending := &a.Shares[p], a.Wants.Pending(part(p))
 		u.Used, u.Reserved, u.Pending = u.Used.Add(sh.Used), u.Reserved.Add(sh.Reserved), u.Pending.Add(pending)
+		if p > 0 && !sh.Used.IsZero() {
+			if u.Labelled == nil {
+				u.Labelled = map[string]yarn.Resource{}
+			}
+			u.Labelled[s.Books.Partition(part(p)).Name] = sh.Used
+		}
 	}
 	return u
+}
+
+// Running is what the application's live containers have and have used so far; see the facade.
+func (s *Core) Running(ref AppRef, wall int64) (r Running) {
+	a := s.App(ref)
+	for c := range s.Books.Each(&a.Live) {
+		container := s.Books.Container(c)
+		if a.updates != nil && !container.Update.IsZero() {
+			continue // not one of the master's own yet
+		}
+		age := max(wall-container.CreatedWall, 0)
+		for i := range s.Calc.Types {
+			r.Amount[i] += container.Resource[i]
+			r.Seconds[i] += container.Resource[i] * age / 1000
+		}
+	}
+	return r
 }
 
 // Wanted is a kind of container that an application waits for.

@@ -189,6 +189,7 @@ func (s *seeker) Application(v *view.Application) {
 		a.out.Refused = v.Diagnostics
 	}
 }
+func (*seeker) Containers(*view.AppContainers)       {}
 func (*seeker) ForgetApplication(yarn.ApplicationID) {}
 func (*seeker) Node(*view.Node)                      {}
 func (*seeker) ForgetNode(yarn.NodeID)               {}

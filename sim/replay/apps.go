@@ -67,6 +67,7 @@ func (s *seeker) Application(v *view.Application) {
 	s.queues[v.ID] = v.Queue
 }
 
+func (*seeker) Containers(*view.AppContainers)       {}
 func (*seeker) ForgetApplication(yarn.ApplicationID) {}
 func (*seeker) Node(*view.Node)                      {}
 func (*seeker) ForgetNode(yarn.NodeID)               {}

@@ -235,6 +235,7 @@ func digest(state uint64, looked bool) string {
 type nobody struct{}
 
 func (nobody) Application(*view.Application)        {}
+func (nobody) Containers(*view.AppContainers)       {}
 func (nobody) ForgetApplication(yarn.ApplicationID) {}
 func (nobody) Node(*view.Node)                      {}
 func (nobody) ForgetNode(yarn.NodeID)               {}

@@ -26,7 +26,7 @@ const maxDiagnostics = 16 << 10
 // application, and what else the audit log gets.
 func (s *client) change(c *ipc.Call, about audit.Entry, make func(engine.Ticket) engine.Command, answer func(any)) {
 	id := about.Application
-	s.lookUp(c, func(v *loop.Views) {
+	s.lookUp(c, view.Applications, func(v *loop.Views) {
 		a := v.FindApplication(id)
 		if a == nil {
 			s.done(c, about, errors.New("the application is not known"))
@@ -140,7 +140,7 @@ func (s *client) timeouts(c *ipc.Call, m *pb.UpdateApplicationTimeoutsRequest) {
 	id := convert.ApplicationID(m.GetApplicationId())
 	at, err := expiry(m.GetApplicationTimeouts())
 	if err != nil {
-		s.lookUp(c, func(v *loop.Views) {
+		s.lookUp(c, view.Applications, func(v *loop.Views) {
 			if v.FindApplication(id) == nil {
 				absent(c, audit.Timeouts, id)
 				return

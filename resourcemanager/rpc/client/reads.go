@@ -15,7 +15,7 @@ import (
 
 func (s *client) report(c *ipc.Call, m *pb.GetApplicationReportRequest) {
 	id := convert.ApplicationID(m.GetApplicationId())
-	s.lookUp(c, func(v *loop.Views) {
+	s.lookUp(c, view.Applications, func(v *loop.Views) {
 		a := v.FindApplication(id)
 		if a == nil {
 			serve.Refuse(c, serve.ApplicationNotFound, "Application with id '%s' doesn't exist in RM. Please check that the job submission was successful.", id)
@@ -74,7 +74,7 @@ func (s *client) findAttempt(c *ipc.Call, v *loop.Views, id yarn.AttemptID) (*vi
 }
 
 func (s *client) attempt(c *ipc.Call, m *pb.GetApplicationAttemptReportRequest) {
-	s.lookUp(c, func(v *loop.Views) {
+	s.lookUp(c, view.Applications, func(v *loop.Views) {
 		if a, t := s.findAttempt(c, v, convert.AttemptID(m.GetApplicationAttemptId())); t != nil {
 			serve.Answer(c, &pb.GetApplicationAttemptReportResponse{ApplicationAttemptReport: s.attemptReport(a, t)})
 		}
@@ -82,13 +82,13 @@ func (s *client) attempt(c *ipc.Call, m *pb.GetApplicationAttemptReportRequest) 
 }
 
 func (s *client) containers(c *ipc.Call, m *pb.GetContainersRequest) {
-	s.withViews(c, view.Applications, func(v *loop.Views) {
-		_, t := s.findAttempt(c, v, convert.AttemptID(m.GetApplicationAttemptId()))
+	s.withViews(c, view.Applications|view.Containers, func(v *loop.Views) {
+		a, t := s.findAttempt(c, v, convert.AttemptID(m.GetApplicationAttemptId()))
 		if t == nil {
 			return
 		}
 		out := serve.NewList(c)
-		for _, x := range t.Containers {
+		for _, x := range v.Containers(a.ID).Of(t.ID) {
 			if !out.Add(1, s.containerReport(x)) {
 				break
 			}
@@ -99,12 +99,12 @@ func (s *client) containers(c *ipc.Call, m *pb.GetContainersRequest) {
 
 func (s *client) container(c *ipc.Call, m *pb.GetContainerReportRequest) {
 	id := convert.ContainerID(m.GetContainerId())
-	s.lookUp(c, func(v *loop.Views) {
-		_, t := s.findAttempt(c, v, id.Attempt)
+	s.lookUp(c, view.Applications|view.Containers, func(v *loop.Views) {
+		a, t := s.findAttempt(c, v, id.Attempt)
 		if t == nil {
 			return
 		}
-		for _, x := range t.Containers {
+		for _, x := range v.Containers(a.ID).Of(t.ID) {
 			if x.ID == id {
 				serve.Answer(c, &pb.GetContainerReportResponse{ContainerReport: s.containerReport(x)})
 				return

@@ -277,15 +277,8 @@ func (d *appDraw) partitionsAndTimeouts(m *tree.Members, a *view.Application, no
 // in the default partition. The rows are appended to out.
 func partitionsOf(out []partition, a *view.Application, t *view.Attempt) []partition {
 	rest := a.Usage.Used
-	var used map[string]yarn.Resource
-	for _, c := range t.Containers {
-		if c.Label != "" {
-			if used == nil {
-				used = map[string]yarn.Resource{}
-			}
-			used[c.Label] = used[c.Label].Add(c.Resource)
-			rest = rest.Sub(c.Resource)
-		}
+	for _, used := range a.Labelled { //tidy:unordered they are only subtracted
+		rest = rest.Sub(used)
 	}
 	add := func(row partition) {
 		if row.label == a.AMLabel {
@@ -294,9 +287,9 @@ func partitionsOf(out []partition, a *view.Application, t *view.Attempt) []parti
 		out = append(out, row)
 	}
 	add(partition{used: rest, reserved: a.Usage.Reserved, pending: a.Usage.Pending})
-	if used != nil {
-		for _, label := range slices.Sorted(maps.Keys(used)) {
-			add(partition{label: label, used: used[label]})
+	if len(a.Labelled) > 0 {
+		for _, label := range slices.Sorted(maps.Keys(a.Labelled)) {
+			add(partition{label: label, used: a.Labelled[label]})
 		}
 	}
 	return out

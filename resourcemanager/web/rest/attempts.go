@@ -117,21 +117,38 @@ func (s *server) findAttempt(r *http.Request) (*view.Application, *view.Attempt,
 	if err != nil {
 		return nil, nil, err
 	}
-	a, err := s.find(r)
+	a, err := s.Source.Application(r.Context(), id.Application)
+	t, err := s.attemptOf(r, a, id, err)
+	return a, t, err
+}
+
+// findContainers are the live containers of that attempt.
+func (s *server) findContainers(r *http.Request) (*view.Application, []*view.Container, error) {
+	id, _, err := idsOf(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	a, live, err := s.Source.Containers(r.Context(), id.Application)
+	_, err = s.attemptOf(r, a, id, err)
+	return a, live.Of(id), err
+}
+
+// attemptOf is an attempt of an application that was looked up, if the caller may view it; err is the error of the look-up.
+func (s *server) attemptOf(r *http.Request, a *view.Application, id yarn.AttemptID, err error) (*view.Attempt, error) {
 	if answer.KindOf(err) == answer.NotFound {
 		err = notFound("Application with id '%s' doesn't exist in RM. Please check that the job submission was successful.", id.Application)
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if c := webgate.From(r.Context()); !s.Source.MayView(c, a) {
-		return nil, nil, answer.Errorf(answer.Forbidden, "User %s may not view %s", c.User, a.ID)
+		return nil, answer.Errorf(answer.Forbidden, "User %s may not view %s", c.User, a.ID)
 	}
 	i := slices.IndexFunc(a.Attempts, func(t *view.Attempt) bool { return t.ID == id })
 	if i < 0 {
-		return nil, nil, notFound("ApplicationAttempt with id '%s' doesn't exist in RM.", id)
+		return nil, notFound("ApplicationAttempt with id '%s' doesn't exist in RM.", id)
 	}
-	return a, a.Attempts[i], nil
+	return a.Attempts[i], nil
 }
 
 func (s *server) containers(r *http.Request) (*answer.Response, error) {
@@ -139,12 +156,12 @@ func (s *server) containers(r *http.Request) (*answer.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, t, err := s.findAttempt(r)
+	a, live, err := s.findContainers(r)
 	if err != nil {
 		return nil, err
 	}
 	list := tree.Stream(func(yield func(tree.Value) bool) {
-		for _, one := range t.Containers {
+		for _, one := range live {
 			if !yield(s.containerObject(c.ResourceTypes, a, one)) {
 				return
 			}
@@ -158,7 +175,7 @@ func (s *server) container(r *http.Request) (*answer.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, t, err := s.findAttempt(r)
+	a, live, err := s.findContainers(r)
 	if err != nil {
 		return nil, err
 	}
@@ -166,11 +183,11 @@ func (s *server) container(r *http.Request) (*answer.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(t.Containers, func(one *view.Container) bool { return one.ID == id })
+	i := slices.IndexFunc(live, func(one *view.Container) bool { return one.ID == id })
 	if i < 0 {
 		return nil, notFound("Container with id '%s' doesn't exist in RM.", id)
 	}
-	return answer.Wrapped("container", s.containerObject(c.ResourceTypes, a, t.Containers[i])), nil
+	return answer.Wrapped("container", s.containerObject(c.ResourceTypes, a, live[i])), nil
 }
 
 // containerObject is a live container.

@@ -71,7 +71,7 @@ func (s *server) loggedAt(r *http.Request) (yarn.ContainerID, string, error) {
 	if err != nil {
 		return id, "", answer.IllegalArgument("%v", err)
 	}
-	a, err := s.Source.Application(r.Context(), id.Attempt.Application)
+	a, live, err := s.Source.Containers(r.Context(), id.Attempt.Application)
 	if err != nil {
 		return id, "", err
 	}
@@ -80,7 +80,7 @@ func (s *server) loggedAt(r *http.Request) (yarn.ContainerID, string, error) {
 	}
 	node := ""
 	if i := slices.IndexFunc(a.Attempts, func(t *view.Attempt) bool { return t.ID == id.Attempt }); i >= 0 {
-		node = nodeOfContainer(a.Attempts[i], id)
+		node = nodeOfContainer(a.Attempts[i], live, id)
 	}
 	if node == "" {
 		return id, "", notFound("The node of %s is not known here: it has ended, or never was. yarn logs -containerId %s looks in the collected logs.", id, id)
@@ -88,11 +88,11 @@ func (s *server) loggedAt(r *http.Request) (yarn.ContainerID, string, error) {
 	return id, node, nil
 }
 
-func nodeOfContainer(t *view.Attempt, id yarn.ContainerID) string {
+func nodeOfContainer(t *view.Attempt, live *view.AppContainers, id yarn.ContainerID) string {
 	if t.MasterContainer == id {
 		return t.NodeHTTPAddress
 	}
-	for _, c := range t.Containers {
+	for _, c := range live.Of(t.ID) {
 		if c.ID == id {
 			return c.NodeHTTPAddress
 		}

@@ -108,10 +108,15 @@ func (s *server) find(r *http.Request, id yarn.ApplicationID) (*view.Application
 		return nil, nil, err
 	}
 	a, err := s.Source.Application(r.Context(), id)
+	return a, c, unknown(id, err)
+}
+
+// unknown is the page's error where an application was looked up.
+func unknown(id yarn.ApplicationID, err error) error {
 	if err != nil && answer.KindOf(err) == answer.NotFound {
-		return nil, nil, &problem{http.StatusNotFound, "There is no application " + id.String() + " in this ResourceManager."}
+		return &problem{http.StatusNotFound, "There is no application " + id.String() + " in this ResourceManager."}
 	}
-	return a, c, err
+	return err
 }
 
 func (s *server) attemptRow(a *view.Application, t *view.Attempt) attemptRow {
@@ -142,39 +147,51 @@ func (s *server) attempt(r *http.Request) (*frame, error) {
 	if err != nil {
 		return nil, &problem{http.StatusBadRequest, err.Error()}
 	}
-	a, t, c, err := s.findAttempt(r, id)
+	f, err := s.findAttempt(r, id)
 	if err != nil {
 		return nil, err
 	}
-	p := attemptPage{attemptRow: s.attemptRow(a, t), App: a, Tracking: web(s.Links.Tracking(a, t)),
-		paging: pageOf(r.URL.Path, r.URL.Query(), len(t.Containers))}
-	for _, one := range t.Containers[p.From:p.To] {
-		p.Containers = append(p.Containers, s.containerRow(c, a, one))
+	p := attemptPage{attemptRow: s.attemptRow(f.app, f.attempt), App: f.app, Tracking: web(s.Links.Tracking(f.app, f.attempt)),
+		paging: pageOf(r.URL.Path, r.URL.Query(), len(f.live))}
+	for _, one := range f.live[p.From:p.To] {
+		p.Containers = append(p.Containers, s.containerRow(f, one))
 	}
 	return &frame{Title: "Application Attempt " + id.String(), Here: "apps", Window: "/ui/apps/" + id.Application.String(), Body: p}, nil
 }
 
+// found is an attempt with its live containers.
+type found struct {
+	app     *view.Application
+	attempt *view.Attempt
+	live    []*view.Container
+	types   yarn.ResourceTypes
+}
+
 // findAttempt is an attempt, if the caller may view it.
-func (s *server) findAttempt(r *http.Request, id yarn.AttemptID) (*view.Application, *view.Attempt, *view.Cluster, error) {
-	a, c, err := s.find(r, id.Application)
+func (s *server) findAttempt(r *http.Request, id yarn.AttemptID) (*found, error) {
+	c, err := s.Source.Cluster(r.Context(), 0)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
+	}
+	a, live, err := s.Source.Containers(r.Context(), id.Application)
+	if err != nil {
+		return nil, unknown(id.Application, err)
 	}
 	if caller := webgate.From(r.Context()); !s.Source.MayView(caller, a) {
-		return nil, nil, nil, &problem{http.StatusForbidden, caller.User + " may not see the details of " + a.ID.String() + "."}
+		return nil, &problem{http.StatusForbidden, caller.User + " may not see the details of " + a.ID.String() + "."}
 	}
 	i := slices.IndexFunc(a.Attempts, func(t *view.Attempt) bool { return t.ID == id })
 	if i < 0 {
-		return nil, nil, nil, &problem{http.StatusNotFound, "There is no attempt " + id.String() + " in this ResourceManager."}
+		return nil, &problem{http.StatusNotFound, "There is no attempt " + id.String() + " in this ResourceManager."}
 	}
-	return a, a.Attempts[i], c, nil
+	return &found{app: a, attempt: a.Attempts[i], live: live.Of(id), types: c.ResourceTypes}, nil
 }
 
-func (s *server) containerRow(c *view.Cluster, a *view.Application, one *view.Container) containerRow {
-	row := containerRow{Container: one, Amount: c.ResourceTypes.Format(one.Resource)}
+func (s *server) containerRow(f *found, one *view.Container) containerRow {
+	row := containerRow{Container: one, Amount: f.types.Format(one.Resource)}
 	if one.NodeHTTPAddress != "" {
 		row.NodeLink = s.Links.Scheme + "://" + one.NodeHTTPAddress
-		row.Logs = s.Links.Logs(one.NodeHTTPAddress, one.ID, a.User)
+		row.Logs = s.Links.Logs(one.NodeHTTPAddress, one.ID, f.app.User)
 	}
 	return row
 }
@@ -184,13 +201,13 @@ func (s *server) container(r *http.Request) (*frame, error) {
 	if err != nil {
 		return nil, &problem{http.StatusBadRequest, err.Error()}
 	}
-	a, t, c, err := s.findAttempt(r, id.Attempt)
+	f, err := s.findAttempt(r, id.Attempt)
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(t.Containers, func(one *view.Container) bool { return one.ID == id })
+	i := slices.IndexFunc(f.live, func(one *view.Container) bool { return one.ID == id })
 	if i < 0 {
 		return nil, &problem{http.StatusNotFound, "There is no live container " + id.String() + ": it has ended, or never was."}
 	}
-	return &frame{Title: "Container " + id.String(), Here: "apps", Body: s.containerRow(c, a, t.Containers[i])}, nil
+	return &frame{Title: "Container " + id.String(), Here: "apps", Body: s.containerRow(f, f.live[i])}, nil
 }

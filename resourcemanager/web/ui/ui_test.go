@@ -242,7 +242,9 @@ func TestHostileTexts(t *testing.T) {
 		for _, at := range a.Attempts {
 			at.Diagnostics, at.NodeHTTPAddress, at.OriginalTrackingURL, at.Blacklisted = evil, evil, "javascript:alert(1)", []string{evil}
 			a.Unmanaged = true
-			for _, c := range at.Containers {
+		}
+		if live := s.Live[a.ID]; live != nil {
+			for _, c := range live.List {
 				c.NodeHTTPAddress, c.User, c.Label = evil, evil, evil
 			}
 		}

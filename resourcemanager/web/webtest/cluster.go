@@ -37,6 +37,7 @@ func New() *Source {
 		Changing: new(sync.Mutex),
 		Happens:  nothing,
 		Picture:  Cluster(),
+		Live:     map[yarn.ApplicationID]*view.AppContainers{App(6): live()},
 		Tree:     Queues(),
 		Waiting:  map[yarn.ApplicationID]string{App(8): "the masters of root.dev may take <memory:768, vCores:1> and take <memory:512, vCores:1>; this one needs <memory:512, vCores:1>"},
 		Self: access.Daemon{StartedAt: Started, State: "STARTED", HAState: "ACTIVE", LoginUser: "yarn", Scheduler: access.Capacity,
@@ -135,21 +136,32 @@ func killed() *view.Application {
 var staleSeconds = yarn.NewResource(39599-58311, 107-180)
 
 func running() *view.Application {
-	t := attempt(1, yarn.AttemptRunning, nodeA, 1795305393485, 0)
-	a := app(6, view.Application{Common: &view.Common{User: "alice", Type: "YARN"}, Name: "running2", Queue: "root.prod.adhoc", State: yarn.AppRunning,
+	var amount, seconds yarn.Resource
+	for _, c := range live().List {
+		for i := range amount {
+			amount[i] += c.Resource[i]
+			seconds[i] += c.Resource[i] * (Moment - c.CreatedAt) / 1000
+		}
+	}
+	return app(6, view.Application{Common: &view.Common{User: "alice", Type: "YARN"}, Name: "running2", Queue: "root.prod.adhoc", State: yarn.AppRunning,
 		PublicState: yarn.PublicRunning, Priority: 4, StartTime: 1795305393483, LaunchTime: 1795305393583,
 		Usage: &view.Usage{Containers: 4, Used: yarn.NewResource(1280, 4), AMUsed: yarn.NewResource(512, 1),
-			ResourceSeconds: staleSeconds, QueuePercent: 55.822067, ClusterPercent: 15.625},
-		Attempts: []*view.Attempt{t}})
+			Running: amount, RunningSeconds: seconds, RunningAt: Moment, ResourceSeconds: staleSeconds, QueuePercent: 55.822067, ClusterPercent: 15.625},
+		Attempts: []*view.Attempt{attempt(1, yarn.AttemptRunning, nodeA, 1795305393485, 0)}})
+}
+
+// live are the containers of the running application.
+func live() *view.AppContainers {
+	out := &view.AppContainers{Application: App(6), Attempt: yarn.AttemptID{Application: App(6), Attempt: 1}}
 	for i, at := range []yarn.NodeID{nodeA, nodeA, nodeB, nodeA} {
 		size := yarn.NewResource(256, 1)
 		if i == 0 {
 			size = yarn.NewResource(512, 1)
 		}
-		t.Containers = append(t.Containers, &view.Container{ID: yarn.ContainerID{Attempt: t.ID, Number: int64(i + 1)}, Node: at,
+		out.List = append(out.List, &view.Container{ID: yarn.ContainerID{Attempt: out.Attempt, Number: int64(i + 1)}, Node: at,
 			NodeHTTPAddress: httpOf[at], Resource: size, CreatedAt: 1795305393494, User: "alice", Master: i == 0})
 	}
-	return a
+	return out
 }
 
 func pending() *view.Application {

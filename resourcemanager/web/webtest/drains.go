@@ -13,13 +13,9 @@ func Drains() *Source {
 	n.Drain = &view.Drain{RequestedAt: Moment - 60_000, RequestedBy: "carol", Reason: "bad <disk>", Source: "cli", Deadline: Moment + 90_500,
 		Containers: 3, WaitsFor: []yarn.ApplicationID{App(6)}, Applications: 1}
 	n.Applications = []yarn.ApplicationID{App(6)}
-	for _, a := range s.Picture.Applications {
-		if a.ID == App(6) {
-			for _, x := range a.Attempts[0].Containers {
-				if x.Node == n.ID {
-					n.RunningOn = append(n.RunningOn, x)
-				}
-			}
+	for _, x := range s.Live[App(6)].List {
+		if x.Node == n.ID {
+			n.RunningOn = append(n.RunningOn, x)
 		}
 	}
 	gone := &view.Node{ID: yarn.NodeID{Host: "old", Port: 1}, State: yarn.NodeDecommissioned, CutShort: true, LostReason: "Its decommissioning has come to its deadline",

@@ -24,6 +24,7 @@ import (
 // Source serves fixed values.
 type Source struct {
 	Picture  *view.Cluster
+	Live     map[yarn.ApplicationID]*view.AppContainers
 	Tree     *queue.Snapshot
 	Self     access.Daemon
 	Waiting  map[yarn.ApplicationID]string // why applications wait
@@ -75,6 +76,12 @@ func (s *Source) Application(_ context.Context, id yarn.ApplicationID) (*view.Ap
 		}
 	}
 	return nil, answer.Errorf(answer.NotFound, "application %s is not known", id)
+}
+
+// Containers is the application with its fixed containers.
+func (s *Source) Containers(ctx context.Context, id yarn.ApplicationID) (*view.Application, *view.AppContainers, error) {
+	a, err := s.Application(ctx, id)
+	return a, s.Live[id], err
 }
 
 // Newest are the applications in the fixed cluster.

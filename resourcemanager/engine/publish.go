@@ -1,0 +1,190 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/heddle-project/heddle/resourcemanager/view"
+	"github.com/heddle-project/heddle/scheduler"
+	"github.com/heddle-project/heddle/scheduler/queue"
+	"github.com/heddle-project/heddle/yarn"
+)
+
+// Publisher takes the views that readers see. The engine passes only what has changed
+// since the last publication.
+type Publisher interface {
+	Application(*view.Application)
+	Containers(*view.AppContainers)       // of an application of which a view was passed, too
+	ForgetApplication(yarn.ApplicationID) // and its containers
+	Node(*view.Node)
+	ForgetNode(yarn.NodeID)
+	Counts(view.Metrics)
+	Queues(*queue.Snapshot)
+	Labels(*view.Labels)
+}
+
+// fewDirty bounds the lists of what has changed. When a list is longer than this and
+// twice the number that the engine holds, entries of forgotten ones are dropped.
+const fewDirty = 1024
+
+// changed appends one to a list of applications that have changed.
+func (e *Engine) changed(list []*application, a *application) []*application {
+	if len(list) > 2*len(e.apps)+fewDirty {
+		list = slices.DeleteFunc(list, func(x *application) bool { return e.apps[x.sub.ID] != x })
+	}
+	return append(list, a)
+}
+
+func (e *Engine) touchApp(a *application) {
+	if !a.dirty {
+		a.dirty = true
+		e.dirtyApps = e.changed(e.dirtyApps, a)
+	}
+}
+
+// touchContainers: the application has other containers than before, or one of them has changed.
+func (e *Engine) touchContainers(a *application) {
+	e.touchApp(a)
+	if !a.dirtyHeld {
+		a.dirtyHeld = true
+		e.dirtyHeld = e.changed(e.dirtyHeld, a)
+	}
+}
+
+func (e *Engine) touchNode(n *node) {
+	n.seen = nil
+	if !n.dirty {
+		n.dirty = true
+		if len(e.dirtyNodes) > 2*len(e.nodes)+fewDirty {
+			e.dirtyNodes = slices.DeleteFunc(e.dirtyNodes, func(x *node) bool { return e.nodes[x.id] != x })
+		}
+		e.dirtyNodes = append(e.dirtyNodes, n)
+	}
+}
+
+// Publish passes every changed view to p.
+func (e *Engine) Publish(now yarn.Now, p Publisher) { e.PublishParts(now, p, view.Everything) }
+
+// PublishParts passes what has changed in some parts of the views to p.
+func (e *Engine) PublishParts(now yarn.Now, p Publisher, parts view.Part) {
+	for x := (Publication{Parts: parts}); !e.PublishSome(now, p, &x); {
+	}
+}
+
+// Publication is the progress of a publication that is made in slices. What changes
+// meanwhile may be left to the next one.
+type Publication struct {
+	Parts             view.Part // still to be published
+	begun             bool
+	apps, held, nodes int // how many applications, lists of containers and nodes that have changed are still to be published
+	picture           *scheduler.Picture
+}
+
+// PublishSome passes a slice of the changed views to p, and tells whether the
+// publication is done.
+func (e *Engine) PublishSome(now yarn.Now, p Publisher, x *Publication) (done bool) {
+	e.now = now
+	if !x.begun {
+		x.begun, x.apps, x.held, x.nodes = true, len(e.dirtyApps), len(e.dirtyHeld), len(e.dirtyNodes)
+	}
+	left := e.slice()
+	if x.Parts&view.Counts != 0 {
+		p.Counts(e.metrics())
+		x.Parts &^= view.Counts
+	}
+	if x.Parts&view.Queues != 0 {
+		if x.picture == nil {
+			x.picture = e.sched.Picture()
+		}
+		used, all := x.picture.Draw(left)
+		left -= used
+		if all == nil {
+			return false
+		}
+		p.Queues(all)
+		x.Parts &^= view.Queues
+	}
+	if x.Parts&view.Applications != 0 && left > 0 {
+		if left = e.publishApps(p, &x.apps, left); x.apps == 0 {
+			x.Parts &^= view.Applications
+		}
+	}
+	if x.Parts&view.Containers != 0 && left > 0 {
+		if left = e.publishContainers(p, &x.held, left); x.held == 0 {
+			x.Parts &^= view.Containers
+		}
+	}
+	if x.Parts&view.Nodes != 0 && left > 0 {
+		if e.publishNodes(p, &x.nodes, left); x.nodes == 0 {
+			p.Labels(e.labels.view())
+			x.Parts &^= view.Nodes
+		}
+	}
+	return x.Parts == 0
+}
+
+// addedAtOnce is how many containers are added up in the time in which a view is made.
+const addedAtOnce = 64
+
+// publishApps publishes up to count applications, counting it down, while the budget
+// lasts. It returns what is left of the budget.
+func (e *Engine) publishApps(p Publisher, count *int, left int) int {
+	for _, id := range e.goneApps {
+		if e.apps[id] == nil {
+			p.ForgetApplication(id)
+		}
+	}
+	e.goneApps = e.goneApps[:0]
+	for *count = min(*count, len(e.dirtyApps)); *count > 0 && left > 0; *count-- {
+		a := e.dirtyApps[0]
+		if e.apps[a.sub.ID] == a {
+			v := e.appView(a)
+			left -= 1 + v.Usage.Containers/addedAtOnce
+			a.published = true
+			p.Application(v)
+		}
+		a.dirty = false
+		e.dirtyApps[0] = nil
+		e.dirtyApps = e.dirtyApps[1:]
+	}
+	return left
+}
+
+// publishContainers publishes the containers of up to count applications, as publishApps
+// does their views.
+func (e *Engine) publishContainers(p Publisher, count *int, left int) int {
+	for *count = min(*count, len(e.dirtyHeld)); *count > 0 && left > 0; *count-- {
+		a := e.dirtyHeld[0]
+		if e.apps[a.sub.ID] == a {
+			held, made := e.containersView(a, left)
+			if made > left {
+				return 0 // the next slice makes views of its other containers
+			}
+			left -= 1 + made
+			a.published = true
+			p.Containers(held)
+		}
+		a.dirtyHeld = false
+		e.dirtyHeld[0] = nil
+		e.dirtyHeld = e.dirtyHeld[1:]
+	}
+	return left
+}
+
+func (e *Engine) publishNodes(p Publisher, count *int, left int) {
+	for _, id := range e.goneNodes {
+		if e.nodes[id] == nil {
+			p.ForgetNode(id)
+		}
+	}
+	e.goneNodes = e.goneNodes[:0]
+	for *count = min(*count, len(e.dirtyNodes)); *count > 0 && left > 0; *count-- {
+		n := e.dirtyNodes[0]
+		if n.dirty = false; e.nodes[n.id] == n {
+			left -= 1 + n.held/4
+			n.published = true
+			p.Node(e.seenNode(n))
+		}
+		e.dirtyNodes[0] = nil
+		e.dirtyNodes = e.dirtyNodes[1:]
+	}
+}
