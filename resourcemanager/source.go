@@ -28,7 +28,7 @@ import (
 
 // Cluster implements access.Source.
 func (t *term) Cluster(ctx context.Context, parts view.Part) (*view.Cluster, error) {
-	v, err := t.loop.Recent(ctx, parts, access.Age(ctx))
+	v, err := t.loop.Recent(ctx, parts&^view.Containers, access.Age(ctx)) // a view.Cluster has none
 	if err != nil {
 		return nil, err
 	}

@@ -42,20 +42,36 @@ func (r *reader) uneven() string {
 			on[c] = id
 		}
 	}
-	for id, live := range r.live { //tidy:unordered one message of several
-		var has yarn.Resource
-		for _, c := range live.List {
+	for id, a := range r.apps { //tidy:unordered one message of several
+		t := a.Current()
+		if t == nil {
+			continue
+		}
+		live := r.live[id].Of(t.ID)
+		var has, labelled yarn.Resource
+		by := map[string]yarn.Resource{}
+		for _, c := range live {
 			if on[c] != c.Node {
 				return fmt.Sprintf("%s is shown on %s, and that does not show it", c.ID, c.Node)
 			}
-			for i, amount := range c.Resource {
-				has[i] += amount
+			has = has.Add(c.Resource)
+			if c.ExecutionType == yarn.Guaranteed && c.Label != "" {
+				by[c.Label] = by[c.Label].Add(c.Resource)
 			}
 		}
-		switch u := r.apps[id].Usage; {
-		case len(live.List) == 0: // it has none, or its attempt is over and they are about to end
-		case has != u.Running:
-			return fmt.Sprintf("%s has %v, and its %d containers %v: %+v", id, u.Running, len(live.List), has, r.apps[id].Attempts[len(r.apps[id].Attempts)-1])
+		for label, x := range by { //tidy:unordered one message of several
+			if !x.FitsIn(a.Labelled[label]) { // which has what containers are about to grow by, too
+				return fmt.Sprintf("%s has %v in %s, and its containers %v", id, a.Labelled[label], label, x)
+			}
+		}
+		for _, x := range a.Labelled { //tidy:unordered they are only added up
+			labelled = labelled.Add(x)
+		}
+		if !labelled.FitsIn(a.Usage.Used) {
+			return fmt.Sprintf("%s has %v, of which %v with labels", id, a.Usage.Used, a.Labelled)
+		}
+		if ends := len(live) == 0 && (t.State == yarn.AttemptFinalSaving || t.State.Final()); has != a.Usage.Running && !ends {
+			return fmt.Sprintf("%s has %v, and its %d containers %v: %v", id, a.Usage.Running, len(live), has, t.State)
 		}
 	}
 	return ""

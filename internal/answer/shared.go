@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"bytes"
 	"io"
 	"net/http"
 	"strconv"
@@ -99,10 +100,14 @@ func (s *shared) make(t *sharedText, f format, d tree.Document) {
 		close(t.made)
 	}()
 	s.mu.Lock()
-	b := bounded{make([]byte, 0, min(s.usual+s.usual/8, maxShared))} // growing one costs more than all else here
+	room := min(s.usual+s.usual/8, maxShared)
 	s.mu.Unlock()
-	if f.write(&b, d) == nil {
-		t.text = b.buf
+	b := bounded{make([]byte, 0, room)} // growing one costs more than all else here
+	if f.write(&b, d) != nil {
+		return
+	}
+	if t.text = b.buf; cap(b.buf) > 2*len(b.buf) {
+		t.text = bytes.Clone(b.buf)
 	}
 }
 

@@ -38,7 +38,7 @@ type application struct {
 	granted   bool // it has had a container
 	endStored bool // while its last attempt still ends containers
 	dirty     bool // its view must be published
-	dirtyHeld bool // so must that of its containers
+	dirtyLive bool // so must that of its containers
 	published bool // readers may know it
 }
 

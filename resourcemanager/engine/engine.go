@@ -101,6 +101,7 @@ type Engine struct {
 	tellings          uint64                             // answers to masters that named nodes
 	nodesDrawn        uint64                             // views of nodes that were made
 	appsDrawn         uint64                             // views of applications that were made
+	containersDrawn   uint64                             // views of containers, likewise
 	saves             saveQueue
 	jobs              []job
 	asksForMasters    []yarn.Ask // of the last attempt that began; see alike
@@ -120,7 +121,7 @@ type Engine struct {
 	infosAt           int64
 	drawn             drawn
 	dirtyApps         []*application
-	dirtyHeld         []*application // other containers
+	dirtyLive         []yarn.ApplicationID // that have other containers, or whose containers have changed
 	dirtyNodes        []*node
 	goneApps          []yarn.ApplicationID
 	goneNodes         []yarn.NodeID

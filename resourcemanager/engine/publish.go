@@ -13,7 +13,7 @@ import (
 // since the last publication.
 type Publisher interface {
 	Application(*view.Application)
-	Containers(*view.AppContainers)       // of an application of which a view was passed, too
+	Containers(*view.AppContainers)
 	ForgetApplication(yarn.ApplicationID) // and its containers
 	Node(*view.Node)
 	ForgetNode(yarn.NodeID)
@@ -26,27 +26,25 @@ type Publisher interface {
 // twice the number that the engine holds, entries of forgotten ones are dropped.
 const fewDirty = 1024
 
-// changed appends one to a list of applications that have changed.
-func (e *Engine) changed(list []*application, a *application) []*application {
-	if len(list) > 2*len(e.apps)+fewDirty {
-		list = slices.DeleteFunc(list, func(x *application) bool { return e.apps[x.sub.ID] != x })
-	}
-	return append(list, a)
-}
-
 func (e *Engine) touchApp(a *application) {
 	if !a.dirty {
 		a.dirty = true
-		e.dirtyApps = e.changed(e.dirtyApps, a)
+		if len(e.dirtyApps) > 2*len(e.apps)+fewDirty {
+			e.dirtyApps = slices.DeleteFunc(e.dirtyApps, func(x *application) bool { return e.apps[x.sub.ID] != x })
+		}
+		e.dirtyApps = append(e.dirtyApps, a)
 	}
 }
 
 // touchContainers: the application has other containers than before, or one of them has changed.
 func (e *Engine) touchContainers(a *application) {
 	e.touchApp(a)
-	if !a.dirtyHeld {
-		a.dirtyHeld = true
-		e.dirtyHeld = e.changed(e.dirtyHeld, a)
+	if !a.dirtyLive {
+		a.dirtyLive = true
+		if len(e.dirtyLive) > 2*len(e.apps)+fewDirty {
+			e.dirtyLive = slices.DeleteFunc(e.dirtyLive, func(id yarn.ApplicationID) bool { return e.apps[id] == nil })
+		}
+		e.dirtyLive = append(e.dirtyLive, a.sub.ID)
 	}
 }
 
@@ -75,7 +73,7 @@ func (e *Engine) PublishParts(now yarn.Now, p Publisher, parts view.Part) {
 type Publication struct {
 	Parts             view.Part // still to be published
 	begun             bool
-	apps, held, nodes int // how many applications, lists of containers and nodes that have changed are still to be published
+	apps, live, nodes int // how many applications, lists of containers and nodes that have changed are still to be published
 	picture           *scheduler.Picture
 }
 
@@ -84,7 +82,7 @@ type Publication struct {
 func (e *Engine) PublishSome(now yarn.Now, p Publisher, x *Publication) (done bool) {
 	e.now = now
 	if !x.begun {
-		x.begun, x.apps, x.held, x.nodes = true, len(e.dirtyApps), len(e.dirtyHeld), len(e.dirtyNodes)
+		x.begun, x.apps, x.live, x.nodes = true, len(e.dirtyApps), len(e.dirtyLive), len(e.dirtyNodes)
 	}
 	left := e.slice()
 	if x.Parts&view.Counts != 0 {
@@ -109,7 +107,7 @@ func (e *Engine) PublishSome(now yarn.Now, p Publisher, x *Publication) (done bo
 		}
 	}
 	if x.Parts&view.Containers != 0 && left > 0 {
-		if left = e.publishContainers(p, &x.held, left); x.held == 0 {
+		if left = e.publishContainers(p, &x.live, left); x.live == 0 {
 			x.Parts &^= view.Containers
 		}
 	}
@@ -152,20 +150,17 @@ func (e *Engine) publishApps(p Publisher, count *int, left int) int {
 // publishContainers publishes the containers of up to count applications, as publishApps
 // does their views.
 func (e *Engine) publishContainers(p Publisher, count *int, left int) int {
-	for *count = min(*count, len(e.dirtyHeld)); *count > 0 && left > 0; *count-- {
-		a := e.dirtyHeld[0]
-		if e.apps[a.sub.ID] == a {
-			held, made := e.containersView(a, left)
+	for *count = min(*count, len(e.dirtyLive)); *count > 0 && left > 0; *count-- {
+		if a := e.apps[e.dirtyLive[0]]; a != nil {
+			live, made := e.containersView(a, left)
 			if made > left {
 				return 0 // the next slice makes views of its other containers
 			}
-			left -= 1 + made
-			a.published = true
-			p.Containers(held)
+			left -= 1 + made + len(live.List)/addedAtOnce
+			a.published, a.dirtyLive = true, false
+			p.Containers(live)
 		}
-		a.dirtyHeld = false
-		e.dirtyHeld[0] = nil
-		e.dirtyHeld = e.dirtyHeld[1:]
+		e.dirtyLive = e.dirtyLive[1:]
 	}
 	return left
 }
@@ -180,9 +175,10 @@ func (e *Engine) publishNodes(p Publisher, count *int, left int) {
 	for *count = min(*count, len(e.dirtyNodes)); *count > 0 && left > 0; *count-- {
 		n := e.dirtyNodes[0]
 		if n.dirty = false; e.nodes[n.id] == n {
-			left -= 1 + n.held/4
-			n.published = true
+			before := e.containersDrawn
 			p.Node(e.seenNode(n))
+			left -= 1 + n.held/4 + int(e.containersDrawn-before)
+			n.published = true
 		}
 		e.dirtyNodes[0] = nil
 		e.dirtyNodes = e.dirtyNodes[1:]

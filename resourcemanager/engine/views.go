@@ -202,22 +202,22 @@ func (e *Engine) containersView(a *application, most int) (v *view.AppContainers
 		return v, 0
 	}
 	refs := e.sched.Containers(a.ref, e.drawn.refs[:0])
-	v.Attempt, v.List = t.id, make([]*view.Container, 0, len(refs))
-	for _, ref := range refs {
-		c := e.containerAt(ref)
-		if c == nil || c.state.Final() {
-			continue
-		}
-		if c.seen == nil {
-			if made++; made > most {
-				v = nil
-				break
-			}
-		}
-		v.List = append(v.List, e.containerView(c))
-	}
 	if e.drawn.refs = refs; cap(refs) > maxMemo {
 		e.drawn.refs = nil
+	}
+	for _, ref := range refs {
+		if c := e.containerAt(ref); c != nil && c.seen == nil && !c.state.Final() {
+			if made++; made > most {
+				return nil, made
+			}
+			e.containerView(c)
+		}
+	}
+	v.Attempt, v.List = t.id, make([]*view.Container, 0, len(refs))
+	for _, ref := range refs {
+		if c := e.containerAt(ref); c != nil && !c.state.Final() {
+			v.List = append(v.List, c.seen)
+		}
 	}
 	return v, made
 }
@@ -244,6 +244,7 @@ func (e *Engine) containerView(c *container) *view.Container {
 		return c.seen
 	}
 	g := e.grant(c)
+	e.containersDrawn++
 	c.seen = &view.Container{ID: c.id, Node: g.Node, NodeHTTPAddress: g.NodeHTTPAddress, Resource: g.Resource, Priority: g.Priority,
 		AllocationRequestID: g.AllocationRequestID, ExecutionType: g.Execution, CreatedAt: c.created,
 		User: g.User, Master: g.Master, Label: g.Label}

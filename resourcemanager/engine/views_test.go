@@ -58,3 +58,49 @@ func TestInfoOfQueues(t *testing.T) {
 		t.Error("it serves for ever")
 	}
 }
+
+// TestContainersApart: who reads applications sees what their containers use, and no views of those are made. Who reads containers sees them all.
+func TestContainersApart(t *testing.T) {
+	c, at := newCrowd(t)
+	list := c.run(at)
+	a := c.e.apps[at.Application]
+	c.now.Wall += 2500
+	c.e.PublishParts(c.now, &c.reader, view.Applications)
+	u := c.reader.apps[at.Application].Usage
+	if u.Running != yarn.NewResource(256*crowdContainers, crowdContainers) || u.RunningSeconds != yarn.NewResource(640*crowdContainers, 2*crowdContainers) || u.RunningAt != c.now.Wall {
+		t.Errorf("%d containers use %+v", crowdContainers, u)
+	}
+	for _, x := range c.e.containers {
+		if x != nil && x.seen != nil {
+			t.Fatalf("a view of %s was made, which nobody reads", x.id)
+		}
+	}
+	if len(c.reader.live) > 0 {
+		t.Error("containers were published")
+	}
+	read := func() []*view.Container {
+		c.e.PublishParts(c.now, &c.reader, view.Containers)
+		return c.reader.live[at.Application].Of(at)
+	}
+	seen := read()
+	if len(seen) != crowdContainers || c.reader.live[at.Application].Of(yarn.AttemptID{Application: at.Application, Attempt: 2}) != nil {
+		t.Fatalf("%d containers are seen", len(seen))
+	}
+	c.poll(at, func(m *Allocate) { m.Release = []yarn.ContainerID{list[7].ID} })
+	c.rest()
+	next := read()
+	if len(next) != crowdContainers-1 || next[6] != seen[6] || next[7] != seen[8] || len(seen) != crowdContainers {
+		t.Errorf("after one has ended %d are seen", len(next))
+	}
+	c.does(FinishMaster{Ticket: c.next(), Attempt: at, FinalStatus: yarn.FinalSucceeded})
+	c.rest()
+	if left := read(); len(left) > 0 || c.reader.live[at.Application] == nil {
+		t.Errorf("after the end %d are seen", len(left))
+	}
+	c.e.discard(a)
+	c.e.touchContainers(a)
+	c.e.Publish(c.now, &c.reader)
+	if c.reader.apps[at.Application] != nil || c.reader.live[at.Application] != nil {
+		t.Error("a forgotten application is seen")
+	}
+}

@@ -19,7 +19,7 @@ type Views struct {
 	shown   [parts]moment    // up to which moment each part shows what happened
 	asOf    [parts]time.Time // when that was
 	apps    list[yarn.ApplicationID, *view.Application]
-	held    list[yarn.ApplicationID, *view.AppContainers] // of applications that have some
+	live    list[yarn.ApplicationID, *view.AppContainers] // of applications that have some
 	nodes   list[yarn.NodeID, *view.Node]
 	metrics view.Metrics
 	queues  *queue.Snapshot
@@ -67,7 +67,7 @@ func (v *Views) FindApplication(id yarn.ApplicationID) *view.Application {
 
 // Containers are the live containers of an application; nil: it has none.
 func (v *Views) Containers(id yarn.ApplicationID) *view.AppContainers {
-	c, _ := v.held.find(id)
+	c, _ := v.live.find(id)
 	return c
 }
 
@@ -122,7 +122,7 @@ type next struct {
 	shown   [parts]moment
 	asOf    [parts]time.Time
 	apps    draft[yarn.ApplicationID, *view.Application]
-	held    draft[yarn.ApplicationID, *view.AppContainers]
+	live    draft[yarn.ApplicationID, *view.AppContainers]
 	nodes   draft[yarn.NodeID, *view.Node]
 	metrics view.Metrics
 	queues  *queue.Snapshot
@@ -133,7 +133,7 @@ func newNext() next {
 	n := next{queues: &queue.Snapshot{}, labels: &view.Labels{}}
 	n.apps.id = func(a *view.Application) yarn.ApplicationID { return a.ID }
 	n.apps.rank = func(a *view.Application) int64 { return a.SubmitTime }
-	n.held.id = func(c *view.AppContainers) yarn.ApplicationID { return c.Application }
+	n.live.id = func(c *view.AppContainers) yarn.ApplicationID { return c.Application }
 	n.nodes.id = func(x *view.Node) yarn.NodeID { return x.ID }
 	return n
 }
@@ -148,20 +148,20 @@ func (n *next) Queues(q *queue.Snapshot)        { n.queues = q }
 
 func (n *next) ForgetApplication(id yarn.ApplicationID) {
 	n.apps.remove(id)
-	n.held.remove(id)
+	n.live.remove(id)
 }
 
 func (n *next) Containers(c *view.AppContainers) {
 	if len(c.List) == 0 {
-		n.held.remove(c.Application)
+		n.live.remove(c.Application)
 		return
 	}
-	n.held.set(c)
+	n.live.set(c)
 }
 
 // views is a version of these for readers.
 func (n *next) views() *Views {
-	v := &Views{version: versions.Add(1), shown: n.shown, asOf: n.asOf, apps: n.apps.version(), held: n.held.version(), nodes: n.nodes.version(), metrics: n.metrics, queues: n.queues, labels: n.labels}
+	v := &Views{version: versions.Add(1), shown: n.shown, asOf: n.asOf, apps: n.apps.version(), live: n.live.version(), nodes: n.nodes.version(), metrics: n.metrics, queues: n.queues, labels: n.labels}
 	v.allApps = sync.OnceValue(v.apps.all)
 	v.liveByQueue = sync.OnceValue(func() map[string]view.LiveApps { return view.LiveByQueue(v.allApps()) })
 	v.allNodes = sync.OnceValue(func() []*view.Node { return inUseFirst(&v.nodes) })

@@ -182,3 +182,27 @@ func TestListOfNodes(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
+
+// TestContainersGoWithTheirApplication: an application has an entry for its containers as long as it has some, and it is known.
+func TestContainersGoWithTheirApplication(t *testing.T) {
+	next := newNext()
+	at := func(n int) yarn.AttemptID { return yarn.AttemptID{Application: appID(n), Attempt: 1} }
+	has := func(n int, list ...*view.Container) {
+		next.Application(&view.Application{ID: appID(n)})
+		next.Containers(&view.AppContainers{Application: appID(n), Attempt: at(n), List: list})
+	}
+	has(1, &view.Container{})
+	has(2, &view.Container{}, &view.Container{})
+	has(3)
+	v := next.views()
+	has(1)
+	next.ForgetApplication(appID(2))
+	for n, want := range map[int]int{1: 1, 2: 2, 3: 0} {
+		if got := v.Containers(appID(n)).Of(at(n)); len(got) != want {
+			t.Errorf("application %d has %d containers, want %d", n, len(got), want)
+		}
+	}
+	if later := next.views(); later.live.len != 0 || later.Containers(appID(1)) != nil || later.apps.len != 2 {
+		t.Errorf("%d applications have containers, and %d are known", later.live.len, later.apps.len)
+	}
+}

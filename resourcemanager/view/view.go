@@ -136,7 +136,7 @@ func (a *Application) SecondsAt(now int64) yarn.Resource {
 	u := a.Usage
 	sum := u.ResourceSeconds
 	for i, amount := range u.Running {
-		sum[i] += u.RunningSeconds[i] + amount*max(now-u.RunningAt, 0)/1000
+		sum[i] += u.RunningSeconds[i] + amount*(max(now-u.RunningAt, 0)/1000) // whole seconds, so that no later view has less
 	}
 	return sum
 }

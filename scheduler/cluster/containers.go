@@ -1,10 +1,11 @@
 package cluster
 
 import (
+	"iter"
+
 	"github.com/heddle-project/heddle/scheduler/javanum"
 	"github.com/heddle-project/heddle/scheduler/measure"
 	"github.com/heddle-project/heddle/yarn"
-	"iter"
 )
 
 func hashText(s string) uint32 { return javanum.StringHash(s) }

@@ -108,7 +108,7 @@ func (s *Core) Running(ref AppRef, wall int64) (r Running) {
 	a := s.App(ref)
 	for c := range s.Books.Each(&a.Live) {
 		container := s.Books.Container(c)
-		if a.updates != nil && !container.Update.IsZero() {
+		if !container.Update.IsZero() {
 			continue // not one of the master's own yet
 		}
 		age := max(wall-container.CreatedWall, 0)

@@ -12,11 +12,14 @@ import (
 	"net"
 	"net/http"
 	neturl "net/url"
+	"os"
+	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/heddle-project/heddle/bench/internal/hist"
@@ -40,6 +43,9 @@ func Readers(args []string) error {
 	latest := o.fs.Int("latest", 100, "applications that latest asks for")
 	copies := o.fs.Bool("copies", false, "a third kind of stretch, in which the readers fetch copies of the server's answer from the driver; needs one path, not why")
 	o.parse(args)
+	if *every >= mostEvery {
+		return fmt.Errorf("-every must be below %d: a server may close a connection that waits for so many seconds", mostEvery)
+	}
 	if *rounds < 1 || *latest < 1 || *waiting < 1 {
 		return errors.New("-rounds, -latest and -waiting must be at least 1")
 	}
@@ -78,9 +84,11 @@ func Readers(args []string) error {
 		defer stop()
 		kinds = append(kinds, withCopies)
 	}
-	o.closed(c, o.warm, 1) // does not count: the server has just worked through the submissions
+	o.closed(c, o.warm, 1)                                                                         // does not count: the server has just worked through the submissions
+	interrupted, done := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM) // the round under way is the last one
+	defer done()
 	var all []stretches
-	for i := 0; i < *rounds && c.Errors.Load() == 0; i++ {
+	for i := 0; i < *rounds && c.Errors.Load() == 0 && interrupted.Err() == nil; i++ {
 		x := stretches{}
 		for _, kind := range order(kinds, i) {
 			readers := *n
@@ -173,7 +181,7 @@ func (r *readers) start(n int) (stop func() error) {
 	for i := range n {
 		all.Go(func() {
 			time.Sleep(r.every * time.Duration(i) / time.Duration(n))
-			k := asker{buf: make([]byte, 256<<10)}
+			k := asker{ctx: ctx, buf: make([]byte, 256<<10)}
 			defer k.close()
 			defer context.AfterFunc(ctx, k.close)()
 			for ctx.Err() == nil {
@@ -267,8 +275,12 @@ func (r *readers) question(path string) (url, want string, times int) {
 	return url, want, times
 }
 
+// mostEvery is how many seconds a connection may wait for its next request.
+const mostEvery = 30
+
 // asker is a reader's connection. It takes less of the driver's time than http.Client, which has two goroutines for each connection.
 type asker struct {
+	ctx context.Context
 	buf []byte
 
 	mu     sync.Mutex
@@ -291,19 +303,22 @@ func (k *asker) get(at *neturl.URL) (*http.Response, error) {
 
 // dial is the connection, which goes to the same server always.
 func (k *asker) dial(host string) (net.Conn, error) {
+	if k.conn != nil { // only this goroutine sets it
+		return k.conn, nil
+	}
+	var d net.Dialer
+	conn, err := d.DialContext(k.ctx, "tcp", host)
+	if err != nil {
+		return nil, err
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.closed {
+		conn.Close()
 		return nil, net.ErrClosed
 	}
-	if k.conn == nil {
-		conn, err := net.Dial("tcp", host)
-		if err != nil {
-			return nil, err
-		}
-		k.conn, k.from = conn, bufio.NewReader(conn)
-	}
-	return k.conn, nil
+	k.conn, k.from = conn, bufio.NewReader(conn)
+	return conn, nil
 }
 
 // close ends a request that goes on, and allows no more.
@@ -331,6 +346,7 @@ func (r *readers) read(k *asker, path string) error {
 	if err != nil {
 		return err
 	}
+	defer res.Body.Close()
 	n, size, err := count(res.Body, []byte(want), k.buf)
 	if err != nil {
 		return err

@@ -26,7 +26,7 @@ type Source interface {
 	// Application is one application. The error is of kind NotFound when there
 	// is none with that id.
 	Application(context.Context, yarn.ApplicationID) (*view.Application, error)
-	// Containers is one application with its live containers, as they were at the same moment; nil: it has none. Its error is that of Application.
+	// Containers is one application and its live containers; nil: it has none. Its error is that of Application.
 	Containers(context.Context, yarn.ApplicationID) (*view.Application, *view.AppContainers, error)
 	// Newest walks all applications, those that were submitted last first. It is for lists that may end early: nothing of the
 	// others is looked at. The walk holds all views; it must not wait for a reader. The version is that of the views; 0: unknown.

@@ -260,7 +260,7 @@ func (d *appDraw) kind(m *tree.Members, a *view.Application) {
 
 func (d *appDraw) partitionsAndTimeouts(m *tree.Members, a *view.Application, now int64) {
 	if t := a.Current(); !d.without["resourceInfo"] && t != nil && !t.State.Final() {
-		d.parts = partitionsOf(d.parts[:0], a, t)
+		d.parts = partitionsOf(d.parts[:0], a)
 		rows := d.parts
 		m.Object("resourceInfo", func(m *tree.Members) {
 			m.PutEach("resourceUsagesByPartition", len(rows), func(i int) *tree.Object {
@@ -275,7 +275,7 @@ func (d *appDraw) partitionsAndTimeouts(m *tree.Members, a *view.Application, no
 
 // partitionsOf splits what the application has by partition. Reserved and pending amounts are known for the whole application and shown
 // in the default partition. The rows are appended to out.
-func partitionsOf(out []partition, a *view.Application, t *view.Attempt) []partition {
+func partitionsOf(out []partition, a *view.Application) []partition {
 	rest := a.Usage.Used
 	for _, used := range a.Labelled { //tidy:unordered they are only subtracted
 		rest = rest.Sub(used)

@@ -39,6 +39,27 @@ func TestPartitionMetrics(t *testing.T) {
 	}
 }
 
+// TestUseByPartition: what an application uses in partitions with names is not in the row of the default one.
+func TestUseByPartition(t *testing.T) {
+	s := labelled()
+	for i, a := range s.Picture.Applications {
+		if a.ID == webtest.App(6) {
+			b := *a
+			b.Labelled = map[string]yarn.Resource{"ssd": yarn.NewResource(256, 1), "gpu": yarn.NewResource(512, 2)}
+			s.Picture.Applications[i] = &b
+		}
+	}
+	body := get(serve(t, s, nil), "/apps/"+webtest.App(6).String(), "application/json").Body.String()
+	from := 0
+	for _, want := range []string{`"partitionName":"","used":{"memory":512,"vCores":1,`, `"partitionName":"gpu","used":{"memory":512,"vCores":2,`, `"partitionName":"ssd","used":{"memory":256,"vCores":1,`} {
+		i := strings.Index(body[from:], want)
+		if i < 0 {
+			t.Fatalf("%s lacks %s after its character %d", body, want, from)
+		}
+		from += i
+	}
+}
+
 func TestLabels(t *testing.T) {
 	const gpu, ssd = `{"name":"gpu","exclusivity":true`, `{"name":"ssd","exclusivity":false`
 	second := labelled().Picture.Nodes[1].ID.String()
