@@ -30,7 +30,7 @@ type (
 	Changed      = core.Changed
 	UpdateError  = core.UpdateError
 	AppUsage     = core.AppUsage
-	Running      = core.Running
+	LiveUse      = core.LiveUse
 	NodeActivity = core.NodeActivity
 	Remedy       = core.Remedy
 	Setting      = core.Setting
@@ -488,8 +488,8 @@ func (s *Scheduler) Members(paths []string) [][]AppRef { return s.core.Members(p
 // AppUsage is what the application has and wants.
 func (s *Scheduler) AppUsage(a AppRef) AppUsage { return s.core.AppUsage(a) }
 
-// Running is what the application's live containers have, and what they have used until a time, in milliseconds since 1970.
-func (s *Scheduler) Running(a AppRef, wall int64) Running { return s.core.Running(a, wall) }
+// LiveUse is what the application's live containers have, and what they have used until a time, in milliseconds since 1970.
+func (s *Scheduler) LiveUse(a AppRef, wall int64) LiveUse { return s.core.LiveUse(a, wall) }
 
 // Wanted appends the kinds of containers that the application waits for, up to a limit, in the order in which they are served.
 func (s *Scheduler) Wanted(a AppRef, most int, out []Wanted) []Wanted {

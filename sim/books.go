@@ -34,8 +34,9 @@ func (r *reader) ForgetApplication(id yarn.ApplicationID) {
 	delete(r.live, id)
 }
 
-// uneven names an application whose usage is not what its containers have, or that has one which its node does not have; or it is empty.
-func (r *reader) uneven() string {
+// inconsistent names an application that is shown with another usage than its containers have, or with a container that its node is not shown
+// with; empty: there is none.
+func (r *reader) inconsistent() string {
 	on := map[*view.Container]yarn.NodeID{}
 	for id, n := range r.nodes { //tidy:unordered they only make a map
 		for _, c := range n.RunningOn {
@@ -60,18 +61,18 @@ func (r *reader) uneven() string {
 			}
 		}
 		for label, x := range by { //tidy:unordered one message of several
-			if !x.FitsIn(a.Labelled[label]) { // which has what containers are about to grow by, too
-				return fmt.Sprintf("%s has %v in %s, and its containers %v", id, a.Labelled[label], label, x)
+			if !x.FitsIn(a.UsedByLabel[label]) { // which has what containers are about to grow by, too
+				return fmt.Sprintf("%s has %v in %s, and its containers %v", id, a.UsedByLabel[label], label, x)
 			}
 		}
-		for _, x := range a.Labelled { //tidy:unordered they are only added up
+		for _, x := range a.UsedByLabel { //tidy:unordered they are only added up
 			labelled = labelled.Add(x)
 		}
 		if !labelled.FitsIn(a.Usage.Used) {
-			return fmt.Sprintf("%s has %v, of which %v with labels", id, a.Usage.Used, a.Labelled)
+			return fmt.Sprintf("%s has %v, of which %v with labels", id, a.Usage.Used, a.UsedByLabel)
 		}
-		if ends := len(live) == 0 && (t.State == yarn.AttemptFinalSaving || t.State.Final()); has != a.Usage.Running && !ends {
-			return fmt.Sprintf("%s has %v, and its %d containers %v: %v", id, a.Usage.Running, len(live), has, t.State)
+		if ends := len(live) == 0 && (t.State == yarn.AttemptFinalSaving || t.State.Final()); has != a.Usage.LiveAmount && !ends {
+			return fmt.Sprintf("%s has %v, and its %d containers %v: %v", id, a.Usage.LiveAmount, len(live), has, t.State)
 		}
 	}
 	return ""
@@ -104,7 +105,7 @@ func (t *term) shown() string {
 	case m.Pending < 0 || m.Running < 0:
 		return fmt.Sprintf("%d applications are shown as pending, %d as running", m.Pending, m.Running)
 	}
-	return r.uneven()
+	return r.inconsistent()
 }
 
 // leftOver names something that readers still see when everything has ended, or is

@@ -25,7 +25,7 @@ type shared struct {
 	mu    sync.Mutex
 	texts map[sharedKey]*sharedText
 	bytes int64 // of all texts that anybody uses
-	usual int   // bytes of the text that was made last
+	last  int   // bytes of the text that was made last
 }
 
 type sharedKey struct {
@@ -96,13 +96,15 @@ func (s *shared) make(t *sharedText, f format, d tree.Document) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.bytes += t.size() - maxShared - sharedCost
-		s.usual = len(t.text)
+		if t.text != nil {
+			s.last = len(t.text)
+		}
 		close(t.made)
 	}()
 	s.mu.Lock()
-	room := min(s.usual+s.usual/8, maxShared)
+	room := min(s.last+s.last/8, maxShared)
 	s.mu.Unlock()
-	b := bounded{make([]byte, 0, room)} // growing one costs more than all else here
+	b := bounded{make([]byte, 0, room)} // as a rule enough: growing the buffer step by step costs more than all else here
 	if f.write(&b, d) != nil {
 		return
 	}

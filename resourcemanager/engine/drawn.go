@@ -18,8 +18,9 @@ type drawn struct {
 
 	wanted   []scheduler.Wanted
 	requests []yarn.Ask
-	next     []scheduler.Wanted       // buffer of the current call
-	refs     []scheduler.ContainerRef // likewise
+	// buffers, which each call uses again
+	next []scheduler.Wanted
+	refs []scheduler.ContainerRef
 }
 
 // maxMemo is how many values a memo has at most.

@@ -121,7 +121,7 @@ type Engine struct {
 	infosAt           int64
 	drawn             drawn
 	dirtyApps         []*application
-	dirtyLive         []yarn.ApplicationID // that have other containers, or whose containers have changed
+	dirtyLive         []yarn.ApplicationID // whose containers must be published; ids, so that forgotten applications are not kept while nobody reads containers
 	dirtyNodes        []*node
 	goneApps          []yarn.ApplicationID
 	goneNodes         []yarn.NodeID

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"math"
 	"slices"
 
 	"github.com/heddle-project/heddle/resourcemanager/view"
@@ -13,7 +14,7 @@ import (
 // since the last publication.
 type Publisher interface {
 	Application(*view.Application)
-	Containers(*view.AppContainers)
+	Containers(*view.AppContainers)       // an empty list: it has none any more
 	ForgetApplication(yarn.ApplicationID) // and its containers
 	Node(*view.Node)
 	ForgetNode(yarn.NodeID)
@@ -120,8 +121,8 @@ func (e *Engine) PublishSome(now yarn.Now, p Publisher, x *Publication) (done bo
 	return x.Parts == 0
 }
 
-// addedAtOnce is how many containers are added up in the time in which a view is made.
-const addedAtOnce = 64
+// perView: to walk this many containers costs about as much as to make one view.
+const perView = 64
 
 // publishApps publishes up to count applications, counting it down, while the budget
 // lasts. It returns what is left of the budget.
@@ -136,9 +137,12 @@ func (e *Engine) publishApps(p Publisher, count *int, left int) int {
 		a := e.dirtyApps[0]
 		if e.apps[a.sub.ID] == a {
 			v := e.appView(a)
-			left -= 1 + v.Usage.Containers/addedAtOnce
+			left -= 1 + v.Usage.Containers/perView
 			a.published = true
 			p.Application(v)
+			if a.dirtyLive && v.Usage.Containers == 0 {
+				p.Containers(&view.AppContainers{Application: v.ID}) // those that it had are not kept until somebody reads containers
+			}
 		}
 		a.dirty = false
 		e.dirtyApps[0] = nil
@@ -147,16 +151,16 @@ func (e *Engine) publishApps(p Publisher, count *int, left int) int {
 	return left
 }
 
-// publishContainers publishes the containers of up to count applications, as publishApps
-// does their views.
+// publishContainers publishes the lists of containers of up to count applications, in the
+// manner of publishApps.
 func (e *Engine) publishContainers(p Publisher, count *int, left int) int {
 	for *count = min(*count, len(e.dirtyLive)); *count > 0 && left > 0; *count-- {
 		if a := e.apps[e.dirtyLive[0]]; a != nil {
 			live, made := e.containersView(a, left)
 			if made > left {
-				return 0 // the next slice makes views of its other containers
+				return 0 // the views that were made are kept; the next slice makes more
 			}
-			left -= 1 + made + len(live.List)/addedAtOnce
+			left -= 1 + made + len(live.List)/perView
 			a.published, a.dirtyLive = true, false
 			p.Containers(live)
 		}
@@ -174,12 +178,16 @@ func (e *Engine) publishNodes(p Publisher, count *int, left int) {
 	e.goneNodes = e.goneNodes[:0]
 	for *count = min(*count, len(e.dirtyNodes)); *count > 0 && left > 0; *count-- {
 		n := e.dirtyNodes[0]
-		if n.dirty = false; e.nodes[n.id] == n {
+		if e.nodes[n.id] == n {
 			before := e.containersDrawn
+			if n.seen == nil && n.held > left && n.ref != scheduler.NoNode && e.drawContainers(e.sched.ContainersOn(n.ref, math.MaxInt), left) > left {
+				return // the next slice makes views of its other containers
+			}
 			p.Node(e.seenNode(n))
 			left -= 1 + n.held/4 + int(e.containersDrawn-before)
 			n.published = true
 		}
+		n.dirty = false
 		e.dirtyNodes[0] = nil
 		e.dirtyNodes = e.dirtyNodes[1:]
 	}

@@ -124,10 +124,10 @@ func (e *Engine) viewUsage(a *application, v *view.Application) {
 			use.QueuePercent = 100 * e.share(u.Used, info.Default.EffectiveMin)
 		}
 		if u.Live > 0 {
-			has := e.sched.Running(a.ref, e.now.Wall)
-			use.Running, use.RunningSeconds, use.RunningAt = has.Amount, has.Seconds, e.now.Wall
+			has := e.sched.LiveUse(a.ref, e.now.Wall)
+			use.LiveAmount, use.LiveSeconds, use.LiveAt = has.Amount, has.Seconds, e.now.Wall
 		}
-		v.Labelled = u.Labelled
+		v.UsedByLabel = u.UsedByLabel
 		if u.PendingCount > 0 {
 			wanted = e.sched.Wanted(a.ref, view.MaxWanted, wanted)
 		}
@@ -193,8 +193,8 @@ func (e *Engine) attemptView(t *attempt, waits string) *view.Attempt {
 	return v
 }
 
-// containersView is the view of an application's containers. It makes at most that many views of single ones; made is more than most, and
-// the view nil, if that was not enough.
+// containersView is the view of an application's live containers. It makes at most most views of containers that have none yet; if more are
+// needed, v is nil and made is more than most.
 func (e *Engine) containersView(a *application, most int) (v *view.AppContainers, made int) {
 	v = &view.AppContainers{Application: a.sub.ID}
 	t := a.current()
@@ -202,16 +202,11 @@ func (e *Engine) containersView(a *application, most int) (v *view.AppContainers
 		return v, 0
 	}
 	refs := e.sched.Containers(a.ref, e.drawn.refs[:0])
-	if e.drawn.refs = refs; cap(refs) > maxMemo {
+	if e.drawn.refs = refs; cap(refs) > maxRefs {
 		e.drawn.refs = nil
 	}
-	for _, ref := range refs {
-		if c := e.containerAt(ref); c != nil && c.seen == nil && !c.state.Final() {
-			if made++; made > most {
-				return nil, made
-			}
-			e.containerView(c)
-		}
+	if made = e.drawContainers(refs, most); made > most {
+		return nil, made
 	}
 	v.Attempt, v.List = t.id, make([]*view.Container, 0, len(refs))
 	for _, ref := range refs {
@@ -220,6 +215,22 @@ func (e *Engine) containersView(a *application, most int) (v *view.AppContainers
 		}
 	}
 	return v, made
+}
+
+// maxRefs bounds the buffer drawn.refs between calls.
+const maxRefs = 4096
+
+// drawContainers makes at most most views of those containers that have none yet. If more are needed, made is more than most.
+func (e *Engine) drawContainers(refs []scheduler.ContainerRef, most int) (made int) {
+	for _, ref := range refs {
+		if c := e.containerAt(ref); c != nil && c.seen == nil && !c.state.Final() {
+			if made++; made > most {
+				return made
+			}
+			e.containerView(c)
+		}
+	}
+	return made
 }
 
 // nowhere is the view of a master that has no container and has not registered.

@@ -67,7 +67,7 @@ func TestContainersApart(t *testing.T) {
 	c.now.Wall += 2500
 	c.e.PublishParts(c.now, &c.reader, view.Applications)
 	u := c.reader.apps[at.Application].Usage
-	if u.Running != yarn.NewResource(256*crowdContainers, crowdContainers) || u.RunningSeconds != yarn.NewResource(640*crowdContainers, 2*crowdContainers) || u.RunningAt != c.now.Wall {
+	if u.LiveAmount != yarn.NewResource(256*crowdContainers, crowdContainers) || u.LiveSeconds != yarn.NewResource(640*crowdContainers, 2*crowdContainers) || u.LiveAt != c.now.Wall {
 		t.Errorf("%d containers use %+v", crowdContainers, u)
 	}
 	for _, x := range c.e.containers {

@@ -15,15 +15,15 @@ import (
 // Views are what readers see: each part as it was when it was published last. They are
 // immutable, so readers need no lock and share the slices made from them.
 type Views struct {
-	version uint64
-	shown   [parts]moment    // up to which moment each part shows what happened
-	asOf    [parts]time.Time // when that was
-	apps    list[yarn.ApplicationID, *view.Application]
-	live    list[yarn.ApplicationID, *view.AppContainers] // of applications that have some
-	nodes   list[yarn.NodeID, *view.Node]
-	metrics view.Metrics
-	queues  *queue.Snapshot
-	labels  *view.Labels
+	version    uint64
+	shown      [parts]moment    // up to which moment each part shows what happened
+	asOf       [parts]time.Time // when that was
+	apps       list[yarn.ApplicationID, *view.Application]
+	containers list[yarn.ApplicationID, *view.AppContainers] // live ones, of the applications that have any
+	nodes      list[yarn.NodeID, *view.Node]
+	metrics    view.Metrics
+	queues     *queue.Snapshot
+	labels     *view.Labels
 
 	allApps     func() []*view.Application
 	liveByQueue func() map[string]view.LiveApps
@@ -67,7 +67,7 @@ func (v *Views) FindApplication(id yarn.ApplicationID) *view.Application {
 
 // Containers are the live containers of an application; nil: it has none.
 func (v *Views) Containers(id yarn.ApplicationID) *view.AppContainers {
-	c, _ := v.live.find(id)
+	c, _ := v.containers.find(id)
 	return c
 }
 
@@ -119,21 +119,21 @@ func inUseFirst(l *list[yarn.NodeID, *view.Node]) []*view.Node {
 // next are the views that will be published next. The engine fills them in; only the
 // loop's goroutine uses them.
 type next struct {
-	shown   [parts]moment
-	asOf    [parts]time.Time
-	apps    draft[yarn.ApplicationID, *view.Application]
-	live    draft[yarn.ApplicationID, *view.AppContainers]
-	nodes   draft[yarn.NodeID, *view.Node]
-	metrics view.Metrics
-	queues  *queue.Snapshot
-	labels  *view.Labels
+	shown      [parts]moment
+	asOf       [parts]time.Time
+	apps       draft[yarn.ApplicationID, *view.Application]
+	containers draft[yarn.ApplicationID, *view.AppContainers]
+	nodes      draft[yarn.NodeID, *view.Node]
+	metrics    view.Metrics
+	queues     *queue.Snapshot
+	labels     *view.Labels
 }
 
 func newNext() next {
 	n := next{queues: &queue.Snapshot{}, labels: &view.Labels{}}
 	n.apps.id = func(a *view.Application) yarn.ApplicationID { return a.ID }
 	n.apps.rank = func(a *view.Application) int64 { return a.SubmitTime }
-	n.live.id = func(c *view.AppContainers) yarn.ApplicationID { return c.Application }
+	n.containers.id = func(c *view.AppContainers) yarn.ApplicationID { return c.Application }
 	n.nodes.id = func(x *view.Node) yarn.NodeID { return x.ID }
 	return n
 }
@@ -148,20 +148,20 @@ func (n *next) Queues(q *queue.Snapshot)        { n.queues = q }
 
 func (n *next) ForgetApplication(id yarn.ApplicationID) {
 	n.apps.remove(id)
-	n.live.remove(id)
+	n.containers.remove(id)
 }
 
 func (n *next) Containers(c *view.AppContainers) {
 	if len(c.List) == 0 {
-		n.live.remove(c.Application)
+		n.containers.remove(c.Application)
 		return
 	}
-	n.live.set(c)
+	n.containers.set(c)
 }
 
 // views is a version of these for readers.
 func (n *next) views() *Views {
-	v := &Views{version: versions.Add(1), shown: n.shown, asOf: n.asOf, apps: n.apps.version(), live: n.live.version(), nodes: n.nodes.version(), metrics: n.metrics, queues: n.queues, labels: n.labels}
+	v := &Views{version: versions.Add(1), shown: n.shown, asOf: n.asOf, apps: n.apps.version(), containers: n.containers.version(), nodes: n.nodes.version(), metrics: n.metrics, queues: n.queues, labels: n.labels}
 	v.allApps = sync.OnceValue(v.apps.all)
 	v.liveByQueue = sync.OnceValue(func() map[string]view.LiveApps { return view.LiveByQueue(v.allApps()) })
 	v.allNodes = sync.OnceValue(func() []*view.Node { return inUseFirst(&v.nodes) })

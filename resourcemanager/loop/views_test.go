@@ -183,7 +183,7 @@ func TestListOfNodes(t *testing.T) {
 	}
 }
 
-// TestContainersGoWithTheirApplication: an application has an entry for its containers as long as it has some, and it is known.
+// TestContainersGoWithTheirApplication: an application has an entry for its containers only while it has some and is known.
 func TestContainersGoWithTheirApplication(t *testing.T) {
 	next := newNext()
 	at := func(n int) yarn.AttemptID { return yarn.AttemptID{Application: appID(n), Attempt: 1} }
@@ -202,7 +202,7 @@ func TestContainersGoWithTheirApplication(t *testing.T) {
 			t.Errorf("application %d has %d containers, want %d", n, len(got), want)
 		}
 	}
-	if later := next.views(); later.live.len != 0 || later.Containers(appID(1)) != nil || later.apps.len != 2 {
-		t.Errorf("%d applications have containers, and %d are known", later.live.len, later.apps.len)
+	if later := next.views(); later.containers.len != 0 || later.Containers(appID(1)) != nil || later.apps.len != 2 {
+		t.Errorf("%d applications have containers, and %d are known", later.containers.len, later.apps.len)
 	}
 }

@@ -24,11 +24,11 @@ const (
 	Nodes             // with the labels
 	Queues
 	Counts     // of the whole cluster
-	Containers // of the applications
+	Containers // live ones, by application
 	Everything = Applications | Nodes | Queues | Counts | Containers
 )
 
-// Application is everything that is shown of one application.
+// Application is everything that is shown of one application but its live containers, which are AppContainers.
 type Application struct {
 	ID            yarn.ApplicationID
 	Version       uint64 // differs from that of every other view that this ResourceManager made since it became active; 0: unknown
@@ -56,7 +56,7 @@ type Application struct {
 	Attempts      []*Attempt               // oldest first; at least the current one once accepted
 	*Asks                                  // never nil; applications may share them
 	Usage         *Usage                   // likewise
-	Labelled      map[string]yarn.Resource // what it uses in partitions other than the default, by label; nil: nothing
+	UsedByLabel   map[string]yarn.Resource // the part of Usage.Used in partitions other than the default; nil: nothing. Not in Usage, which must be comparable
 }
 
 // Common is what many applications of one user have in common; they may share it.
@@ -135,8 +135,8 @@ func (a *Application) Waits() bool {
 func (a *Application) SecondsAt(now int64) yarn.Resource {
 	u := a.Usage
 	sum := u.ResourceSeconds
-	for i, amount := range u.Running {
-		sum[i] += u.RunningSeconds[i] + amount*(max(now-u.RunningAt, 0)/1000) // whole seconds, so that no later view has less
+	for i, amount := range u.LiveAmount {
+		sum[i] += u.LiveSeconds[i] + amount*(max(now-u.LiveAt, 0)/1000) // in whole seconds: of the same containers, a view made after now has no less
 	}
 	return sum
 }
@@ -165,9 +165,9 @@ type Usage struct {
 	Reserved           yarn.Resource
 	Pending            yarn.Resource
 	AMUsed             yarn.Resource
-	Running            yarn.Resource // what live containers have, opportunistic ones included,
-	RunningSeconds     yarn.Resource // and amount × whole seconds of each, added up,
-	RunningAt          int64         // when the view was made
+	LiveAmount         yarn.Resource // what all live containers have; Used is without opportunistic ones
+	LiveSeconds        yarn.Resource // amount × seconds of each of them until LiveAt, each rounded down, added up
+	LiveAt             int64         // when these were added up; 0: nothing is live
 	ResourceSeconds    yarn.Resource // amount × seconds over all attempts, of containers that have ended
 	PreemptedSeconds   yarn.Resource
 	Preempted          yarn.Resource
@@ -190,7 +190,7 @@ type Request struct {
 	EnforceExecution    bool
 }
 
-// Attempt is everything that is shown of one attempt.
+// Attempt is everything that is shown of one attempt but its live containers.
 type Attempt struct {
 	ID          yarn.AttemptID
 	State       yarn.AttemptState
@@ -220,7 +220,7 @@ type AppContainers struct {
 	List        []*Container   // by id
 }
 
-// Of are those that the attempt has.
+// Of returns the containers if that attempt has them, else nil.
 func (c *AppContainers) Of(id yarn.AttemptID) []*Container {
 	if c == nil || c.Attempt != id {
 		return nil

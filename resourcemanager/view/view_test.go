@@ -11,7 +11,7 @@ func TestSecondsCountLiveContainers(t *testing.T) {
 	if got := a.SecondsAt(5000); got != yarn.NewResource(1000, 2) {
 		t.Errorf("without an attempt: %v", got)
 	}
-	a.Usage.Running, a.Usage.RunningSeconds, a.Usage.RunningAt = yarn.NewResource(512, 3), yarn.NewResource(600, 1), 2000
+	a.Usage.LiveAmount, a.Usage.LiveSeconds, a.Usage.LiveAt = yarn.NewResource(512, 3), yarn.NewResource(600, 1), 2000
 	for now, want := range map[int64]yarn.Resource{1500: yarn.NewResource(1600, 3), 2000: yarn.NewResource(1600, 3), 4500: yarn.NewResource(1600+2*512, 3+6)} {
 		if got := a.SecondsAt(now); got != want {
 			t.Errorf("at %d: %v, want %v", now, got, want)

@@ -57,13 +57,13 @@ type AppUsage struct {
 	Live, ReservedCount     int32
 	PendingCount            int64
 	Priority                int32
-	Labelled                map[string]yarn.Resource // what is Used in partitions other than the default, by name; nil: nothing
+	UsedByLabel             map[string]yarn.Resource // the part of Used in partitions other than the default; nil: nothing
 }
 
-// Running is what an application's live containers have, opportunistic ones included.
-type Running struct {
+// LiveUse is what an application's live containers have, opportunistic ones included.
+type LiveUse struct {
 	Amount  yarn.Resource
-	Seconds yarn.Resource // amount × seconds of each, whole ones, added up
+	Seconds yarn.Resource // amount × seconds of each, rounded down, added up; one that has changed counts as if it had always had its present size
 }
 
 // Admission is how far an application has come in its queue. Who decides on that is
@@ -94,30 +94,30 @@ func (s *Core) AppUsage(ref AppRef) AppUsage {
 		sh, pending := &a.Shares[p], a.Wants.Pending(part(p))
 		u.Used, u.Reserved, u.Pending = u.Used.Add(sh.Used), u.Reserved.Add(sh.Reserved), u.Pending.Add(pending)
 		if p > 0 && !sh.Used.IsZero() {
-			if u.Labelled == nil {
-				u.Labelled = map[string]yarn.Resource{}
+			if u.UsedByLabel == nil {
+				u.UsedByLabel = map[string]yarn.Resource{}
 			}
-			u.Labelled[s.Books.Partition(part(p)).Name] = sh.Used
+			u.UsedByLabel[s.Books.Partition(part(p)).Name] = sh.Used
 		}
 	}
 	return u
 }
 
-// Running is what the application's live containers have and have used so far; see the facade.
-func (s *Core) Running(ref AppRef, wall int64) (r Running) {
+// LiveUse is what the application's live containers have and have used so far; see the facade.
+func (s *Core) LiveUse(ref AppRef, wall int64) (u LiveUse) {
 	a := s.App(ref)
 	for c := range s.Books.Each(&a.Live) {
 		container := s.Books.Container(c)
 		if !container.Update.IsZero() {
-			continue // not one of the master's own yet
+			continue // it only holds room for another to grow or to be promoted
 		}
 		age := max(wall-container.CreatedWall, 0)
 		for i := range s.Calc.Types {
-			r.Amount[i] += container.Resource[i]
-			r.Seconds[i] += container.Resource[i] * age / 1000
+			u.Amount[i] += container.Resource[i]
+			u.Seconds[i] += container.Resource[i] * age / 1000
 		}
 	}
-	return r
+	return u
 }
 
 // Wanted is a kind of container that an application waits for.

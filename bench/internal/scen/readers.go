@@ -44,7 +44,7 @@ func Readers(args []string) error {
 	copies := o.fs.Bool("copies", false, "a third kind of stretch, in which the readers fetch copies of the server's answer from the driver; needs one path, not why")
 	o.parse(args)
 	if *every >= mostEvery {
-		return fmt.Errorf("-every must be below %d: a server may close a connection that waits for so many seconds", mostEvery)
+		return fmt.Errorf("-every must be below %d: a server may close a connection that is idle for that long", mostEvery)
 	}
 	if *rounds < 1 || *latest < 1 || *waiting < 1 {
 		return errors.New("-rounds, -latest and -waiting must be at least 1")
@@ -84,9 +84,12 @@ func Readers(args []string) error {
 		defer stop()
 		kinds = append(kinds, withCopies)
 	}
-	o.closed(c, o.warm, 1)                                                                         // does not count: the server has just worked through the submissions
-	interrupted, done := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM) // the round under way is the last one
+	o.closed(c, o.warm, 1) // does not count: the server has just worked through the submissions
+
+	// After a signal no further round begins; a second signal ends the driver.
+	interrupted, done := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer done()
+	defer context.AfterFunc(interrupted, done)()
 	var all []stretches
 	for i := 0; i < *rounds && c.Errors.Load() == 0 && interrupted.Err() == nil; i++ {
 		x := stretches{}
@@ -275,10 +278,10 @@ func (r *readers) question(path string) (url, want string, times int) {
 	return url, want, times
 }
 
-// mostEvery is how many seconds a connection may wait for its next request.
+// mostEvery bounds -every, in seconds: a server may close a connection that is idle for longer.
 const mostEvery = 30
 
-// asker is a reader's connection. It takes less of the driver's time than http.Client, which has two goroutines for each connection.
+// asker is a reader with its one connection. http.Client would take more of the driver's time: it has two goroutines for each connection.
 type asker struct {
 	ctx context.Context
 	buf []byte
@@ -301,7 +304,7 @@ func (k *asker) get(at *neturl.URL) (*http.Response, error) {
 	return http.ReadResponse(k.from, nil)
 }
 
-// dial is the connection, which goes to the same server always.
+// dial returns the connection, which it makes at the first call: an asker asks one server only.
 func (k *asker) dial(host string) (net.Conn, error) {
 	if k.conn != nil { // only this goroutine sets it
 		return k.conn, nil
@@ -321,7 +324,7 @@ func (k *asker) dial(host string) (net.Conn, error) {
 	return conn, nil
 }
 
-// close ends a request that goes on, and allows no more.
+// close ends the request under way, and allows no more.
 func (k *asker) close() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -142,7 +142,7 @@ func answer(m proto.Message) ipc.Handler {
 	return func(c *ipc.Call) { serve.Answer(c, m) }
 }
 
-// lookUp calls read with fresh views of some parts, on a goroutine of its own, since
+// lookUp calls read with fresh views of those parts, on a goroutine of its own, since
 // it may have to wait for them. It is for small answers.
 func (s *client) lookUp(c *ipc.Call, parts view.Part, read func(*loop.Views)) {
 	spawn(c, s.lookUps, func() { s.withViews(c, parts, read) })

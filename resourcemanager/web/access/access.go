@@ -21,12 +21,13 @@ import (
 type Source interface {
 	// Cluster returns those parts of the views, which show everything that was
 	// answered before the call, or had been as long ago as Age of the context
-	// allows. The other parts are zero. The same holds for Application and Newest.
+	// allows. The other parts are zero, and live containers are in none: see
+	// Containers. The same holds for Application, Containers and Newest.
 	Cluster(context.Context, view.Part) (*view.Cluster, error)
 	// Application is one application. The error is of kind NotFound when there
 	// is none with that id.
 	Application(context.Context, yarn.ApplicationID) (*view.Application, error)
-	// Containers is one application and its live containers; nil: it has none. Its error is that of Application.
+	// Containers is one application with its live containers, nil if it has none. The error is as of Application.
 	Containers(context.Context, yarn.ApplicationID) (*view.Application, *view.AppContainers, error)
 	// Newest walks all applications, those that were submitted last first. It is for lists that may end early: nothing of the
 	// others is looked at. The walk holds all views; it must not wait for a reader. The version is that of the views; 0: unknown.

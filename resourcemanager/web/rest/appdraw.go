@@ -277,7 +277,7 @@ func (d *appDraw) partitionsAndTimeouts(m *tree.Members, a *view.Application, no
 // in the default partition. The rows are appended to out.
 func partitionsOf(out []partition, a *view.Application) []partition {
 	rest := a.Usage.Used
-	for _, used := range a.Labelled { //tidy:unordered they are only subtracted
+	for _, used := range a.UsedByLabel { //tidy:unordered they are only subtracted
 		rest = rest.Sub(used)
 	}
 	add := func(row partition) {
@@ -287,9 +287,9 @@ func partitionsOf(out []partition, a *view.Application) []partition {
 		out = append(out, row)
 	}
 	add(partition{used: rest, reserved: a.Usage.Reserved, pending: a.Usage.Pending})
-	if len(a.Labelled) > 0 {
-		for _, label := range slices.Sorted(maps.Keys(a.Labelled)) {
-			add(partition{label: label, used: a.Labelled[label]})
+	if len(a.UsedByLabel) > 0 {
+		for _, label := range slices.Sorted(maps.Keys(a.UsedByLabel)) {
+			add(partition{label: label, used: a.UsedByLabel[label]})
 		}
 	}
 	return out

@@ -122,7 +122,7 @@ func (s *server) findAttempt(r *http.Request) (*view.Application, *view.Attempt,
 	return a, t, err
 }
 
-// findContainers are the live containers of that attempt.
+// findContainers are the live containers of the attempt that the path names, if the caller may view it.
 func (s *server) findContainers(r *http.Request) (*view.Application, []*view.Container, error) {
 	id, _, err := idsOf(r)
 	if err != nil {

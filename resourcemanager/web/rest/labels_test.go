@@ -45,7 +45,7 @@ func TestUseByPartition(t *testing.T) {
 	for i, a := range s.Picture.Applications {
 		if a.ID == webtest.App(6) {
 			b := *a
-			b.Labelled = map[string]yarn.Resource{"ssd": yarn.NewResource(256, 1), "gpu": yarn.NewResource(512, 2)}
+			b.UsedByLabel = map[string]yarn.Resource{"ssd": yarn.NewResource(256, 1), "gpu": yarn.NewResource(512, 2)}
 			s.Picture.Applications[i] = &b
 		}
 	}

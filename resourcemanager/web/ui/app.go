@@ -159,8 +159,8 @@ func (s *server) attempt(r *http.Request) (*frame, error) {
 	return &frame{Title: "Application Attempt " + id.String(), Here: "apps", Window: "/ui/apps/" + id.Application.String(), Body: p}, nil
 }
 
-// found is an attempt with its live containers.
-type found struct {
+// foundAttempt is an attempt with its live containers.
+type foundAttempt struct {
 	app     *view.Application
 	attempt *view.Attempt
 	live    []*view.Container
@@ -168,7 +168,7 @@ type found struct {
 }
 
 // findAttempt is an attempt, if the caller may view it.
-func (s *server) findAttempt(r *http.Request, id yarn.AttemptID) (*found, error) {
+func (s *server) findAttempt(r *http.Request, id yarn.AttemptID) (*foundAttempt, error) {
 	c, err := s.Source.Cluster(r.Context(), 0)
 	if err != nil {
 		return nil, err
@@ -184,10 +184,10 @@ func (s *server) findAttempt(r *http.Request, id yarn.AttemptID) (*found, error)
 	if i < 0 {
 		return nil, &problem{http.StatusNotFound, "There is no attempt " + id.String() + " in this ResourceManager."}
 	}
-	return &found{app: a, attempt: a.Attempts[i], live: live.Of(id), types: c.ResourceTypes}, nil
+	return &foundAttempt{app: a, attempt: a.Attempts[i], live: live.Of(id), types: c.ResourceTypes}, nil
 }
 
-func (s *server) containerRow(f *found, one *view.Container) containerRow {
+func (s *server) containerRow(f *foundAttempt, one *view.Container) containerRow {
 	row := containerRow{Container: one, Amount: f.types.Format(one.Resource)}
 	if one.NodeHTTPAddress != "" {
 		row.NodeLink = s.Links.Scheme + "://" + one.NodeHTTPAddress

@@ -146,7 +146,7 @@ func running() *view.Application {
 	return app(6, view.Application{Common: &view.Common{User: "alice", Type: "YARN"}, Name: "running2", Queue: "root.prod.adhoc", State: yarn.AppRunning,
 		PublicState: yarn.PublicRunning, Priority: 4, StartTime: 1795305393483, LaunchTime: 1795305393583,
 		Usage: &view.Usage{Containers: 4, Used: yarn.NewResource(1280, 4), AMUsed: yarn.NewResource(512, 1),
-			Running: amount, RunningSeconds: seconds, RunningAt: Moment, ResourceSeconds: staleSeconds, QueuePercent: 55.822067, ClusterPercent: 15.625},
+			LiveAmount: amount, LiveSeconds: seconds, LiveAt: Moment, ResourceSeconds: staleSeconds, QueuePercent: 55.822067, ClusterPercent: 15.625},
 		Attempts: []*view.Attempt{attempt(1, yarn.AttemptRunning, nodeA, 1795305393485, 0)}})
 }
 
