@@ -191,6 +191,23 @@ func TestSharedTextThatFails(t *testing.T) {
 	})
 }
 
+// TestShortTextAfterLongOne: a text begins with the room that the last one needed, and takes no more than twice its own length of what all have together.
+func TestShortTextAfterLongOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := operation{lines: 900}
+		o.ask(t, formatJSON, "long")
+		o.finish(t)
+		for _, lines := range []int{900, 2} {
+			o.lines = lines
+			w := o.ask(t, formatJSON, lines)
+			if most := int64(2*w.Body.Len() + sharedCost); o.texts.bytes > most {
+				t.Errorf("a text of %d bytes takes %d", w.Body.Len(), o.texts.bytes)
+			}
+			o.finish(t)
+		}
+	})
+}
+
 // TestServeShares: Serve keeps the texts of one operation apart from those of others, over HTTP.
 func TestServeShares(t *testing.T) {
 	var drawn atomic.Int32

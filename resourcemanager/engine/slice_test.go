@@ -433,3 +433,24 @@ func TestPublicationInSlices(t *testing.T) {
 		t.Errorf("readers see %d applications", len(c.reader.apps))
 	}
 }
+
+// TestNodesAreDrawnInSlices: the views of the containers of one node are made in slices, too, also where nobody reads containers.
+func TestNodesAreDrawnInSlices(t *testing.T) {
+	c, at := newCrowd(t)
+	c.run(at)
+	for x, done := (Publication{Parts: view.Nodes}), false; !done; {
+		before := c.e.containersDrawn
+		done = c.e.PublishSome(c.now, &c.reader, &x)
+		if n := c.e.containersDrawn - before; n > MaxSlice {
+			t.Errorf("%d views of containers in one slice", n)
+		}
+	}
+	for _, n := range c.reader.nodes {
+		if len(n.RunningOn) != crowdContainers {
+			t.Errorf("%d containers of %d are seen on %s", len(n.RunningOn), crowdContainers, n.ID)
+		}
+	}
+	if len(c.reader.nodes) != 1 {
+		t.Errorf("%d nodes are seen", len(c.reader.nodes))
+	}
+}

@@ -94,6 +94,10 @@ func TestContainersApart(t *testing.T) {
 	}
 	c.does(FinishMaster{Ticket: c.next(), Attempt: at, FinalStatus: yarn.FinalSucceeded})
 	c.rest()
+	c.e.PublishParts(c.now, &c.reader, view.Applications)
+	if left := c.reader.live[at.Application]; left == nil || len(left.List) > 0 {
+		t.Error("containers that have ended are kept until somebody reads containers")
+	}
 	if left := read(); len(left) > 0 || c.reader.live[at.Application] == nil {
 		t.Errorf("after the end %d are seen", len(left))
 	}
