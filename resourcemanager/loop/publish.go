@@ -16,7 +16,7 @@ import (
 // pause, so that in the long run readers cost the loop at most one part in publishShare
 // of its time, however many they are and whatever they ask for.
 const (
-	publishShare = 200                  // the pause is this many times as long as publications usually take,
+	publishShare = 100                  // the pause is this many times as long as publications usually take,
 	leastPause   = 5 * time.Millisecond // but at least this
 	mostPause    = 2 * time.Second      // and at most this
 	paceParts    = 8                    // the last publication counts one part of these in what is usual
