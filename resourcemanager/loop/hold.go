@@ -31,18 +31,41 @@ type Holds struct {
 	Publishing   time.Duration // how long they took together
 }
 
-// holds measures commands. It reads the clock once for each: the end of one is the
-// beginning of the next.
+// holds measures commands, and how long the loop waits between them. It reads the clock
+// once for each command: the end of one is the beginning of the next.
 type holds struct {
 	began time.Time
-	mark  time.Duration // when the present command began, as time since began; for the loop's goroutine alone
+
+	// For the loop's goroutine alone. Moments are times since began.
+	mark     time.Duration // when the present command began
+	waits    bool          // the loop has had nothing to do since the last command
+	waited   time.Duration // how long it has had nothing to do since loadFrom
+	loadFrom time.Duration // when load was last called
 
 	mu   sync.Mutex
 	kept Holds
 }
 
-// begin starts a measurement. The loop may have waited since the last one.
-func (h *holds) begin() { h.mark = time.Since(h.began) }
+// wait says that the loop has nothing to do until the next begin.
+func (h *holds) wait() { h.waits = true }
+
+// begin starts a measurement.
+func (h *holds) begin() {
+	now := time.Since(h.began)
+	if h.waits {
+		h.waited += now - h.mark
+		h.waits = false
+	}
+	h.mark = now
+}
+
+// load is the part of the time since its last call in which the loop had work, 0 to 1. It
+// begins a new span.
+func (h *holds) load() float64 {
+	load := 1 - float64(h.waited)/float64(max(h.mark-h.loadFrom, 1))
+	h.loadFrom, h.waited = h.mark, 0
+	return load
+}
 
 // end ends the measurement of a command, and begins that of the next. nil is a
 // publication of views.

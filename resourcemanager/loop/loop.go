@@ -190,6 +190,7 @@ func (l *Loop) Run(ctx context.Context, answerers int) {
 	for {
 		if !l.busy(pause) {
 			l.arm(timer)
+			l.holds.wait()
 			select {
 			case <-l.wake:
 			case <-pause.C:

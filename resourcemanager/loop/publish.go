@@ -13,14 +13,18 @@ import (
 
 // Readers take the published views. A reader that must see something newer waits for
 // the next publication, which serves all that wait. After each publication there is a
-// pause, so that in the long run readers cost the loop at most one part in publishShare
-// of its time, however many they are and whatever they ask for.
+// pause: the loop's load, 0 to 1, times busyPauses times as long as publications usually
+// take. So readers, however many and whatever they ask for, cost a loop that is always
+// busy at most one part in busyPauses of its time in the long run, as long as a
+// publication takes less than mostPause/busyPauses. A loop that has less to do gives
+// them more.
 const (
-	publishShare = 100                  // the pause is this many times as long as publications usually take,
-	leastPause   = 5 * time.Millisecond // but at least this
-	mostPause    = 2 * time.Second      // and at most this
-	paceParts    = 8                    // the last publication counts one part of these in what is usual
-	maxAsked     = 64                   // applications that one publication explains
+	busyPauses = 400                  // the pause at load 1, in usual publications
+	idlePauses = 25                   // the pause is at least as long as this many,
+	leastPause = 5 * time.Millisecond // at least this,
+	mostPause  = 2 * time.Second      // and at most this
+	paceParts  = 8                    // the last publication counts one part of these in what is usual
+	maxAsked   = 64                   // applications that one publication explains
 )
 
 // moment is a point in the sequence of commands: how many others have posted, and how
@@ -73,8 +77,9 @@ func (l *Loop) Views(ctx context.Context, parts view.Part) (*Views, error) {
 	return l.views.Load(), nil
 }
 
-// Recent returns views that show, in those parts, everything that had been answered or posted that long ago. If those that were published last are older, it
-// returns what Views does.
+// Recent returns views that show, in those parts, everything that had been answered or
+// posted that long ago. If those that were published last are older, it returns what
+// Views does.
 func (l *Loop) Recent(ctx context.Context, parts view.Part, age time.Duration) (*Views, error) {
 	if age > 0 {
 		if v := l.views.Load(); v.youngerThan(parts, time.Now().Add(-age)) {
@@ -161,7 +166,7 @@ func (l *Loop) show() {
 	l.views.Store(v)
 	l.stats.Publications++
 	l.holds.published(p.took)
-	l.resume = time.Now().Add(l.pace.pauseAfter(p.took))
+	l.resume = time.Now().Add(l.pace.pauseAfter(p.took, l.holds.load()))
 	l.showing = publication{}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -177,14 +182,18 @@ func (l *Loop) show() {
 	l.waiting = left
 }
 
-// pace is how fast publications follow each other. One that took unusually long, as on a busy machine, makes several pauses
-// a little longer rather than one much longer.
+// pace is how fast publications follow each other. While the load stays the same, one
+// publication that took unusually long makes several pauses a little longer rather than
+// one much longer.
 type pace struct{ usual time.Duration } // that publications take
 
-// pauseAfter is the pause after a publication that took so long.
-func (p *pace) pauseAfter(took time.Duration) time.Duration {
-	p.usual += (min(took, mostPause/publishShare) - p.usual) / paceParts
-	return max(publishShare*p.usual, leastPause)
+// pauseAfter is the pause after a publication that took so long. load is the part of the
+// time since the publication before in which the loop had work, 0 to 1.
+func (p *pace) pauseAfter(took time.Duration, load float64) time.Duration {
+	pauses := max(busyPauses*load, idlePauses)
+	longest := time.Duration(float64(mostPause) / pauses)
+	p.usual += (min(took, longest) - p.usual) / paceParts
+	return min(max(time.Duration(pauses*float64(p.usual)), leastPause), mostPause)
 }
 
 // slice makes a slice of a publication and tells whether it was the last one.

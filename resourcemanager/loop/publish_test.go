@@ -121,17 +121,32 @@ func TestPaceOfPublications(t *testing.T) {
 	}
 }
 
-// Pauses are a hundred times as long as publications together, but readers are not forgotten, and one long publication does not make them wait long.
+// A busy loop pauses four hundred times as long as it publishes, an idle one much less.
+// Readers are not forgotten, and one long publication does not make them wait long.
 func TestPauses(t *testing.T) {
-	for took, want := range map[time.Duration]time.Duration{0: leastPause, 40 * time.Microsecond: leastPause, time.Millisecond: 100 * time.Millisecond,
-		50 * time.Millisecond: mostPause, time.Minute: mostPause} {
+	for _, c := range []struct {
+		took time.Duration
+		load float64
+		want time.Duration
+	}{
+		{0, 1, leastPause},
+		{10 * time.Microsecond, 1, leastPause},
+		{100 * time.Microsecond, 0, leastPause},
+		{time.Millisecond, 1, 400 * time.Millisecond},
+		{time.Millisecond, 0.5, 200 * time.Millisecond},
+		{time.Millisecond, 0.1, 40 * time.Millisecond},
+		{time.Millisecond, 0, 25 * time.Millisecond},
+		{20 * time.Millisecond, 1, mostPause},
+		{20 * time.Millisecond, 0, 500 * time.Millisecond},
+		{time.Minute, 0, mostPause},
+	} {
 		var p pace
 		var last time.Duration
 		for range 100 {
-			last = p.pauseAfter(took)
+			last = p.pauseAfter(c.took, c.load)
 		}
-		if last > want || last < want*99/100 {
-			t.Errorf("when publications take %v, pauses of %v, want %v", took, last, want)
+		if last > c.want || last < c.want*99/100 {
+			t.Errorf("when publications take %v and the load is %v, pauses of %v, want %v", c.took, c.load, last, c.want)
 		}
 	}
 	var p pace
@@ -139,13 +154,46 @@ func TestPauses(t *testing.T) {
 	for i := range 1000 {
 		x := time.Millisecond
 		if i%100 == 50 {
-			x = 15 * time.Millisecond
+			x = time.Minute
 		}
-		pause := p.pauseAfter(x)
-		took, paused, longest = took+x, paused+pause, max(longest, pause)
+		pause := p.pauseAfter(x, 1)
+		took, paused, longest = took+min(x, mostPause/busyPauses), paused+pause, max(longest, pause)
 	}
-	if paused < publishShare*took*98/100 || paused > publishShare*took || longest > 300*time.Millisecond {
+	if paused < busyPauses*took*98/100 || paused > busyPauses*took || longest > 700*time.Millisecond {
 		t.Errorf("publications of %v together, pauses of %v, the longest %v", took, paused, longest)
+	}
+}
+
+// A loop that has much to do publishes less often than one that has little to do.
+func TestPauseOfABusyLoop(t *testing.T) {
+	for _, c := range []struct{ idle, busy, want time.Duration }{
+		{time.Second, 0, 175 * time.Millisecond},
+		{9 * time.Second, time.Second, 280 * time.Millisecond},
+		{time.Second, time.Second, 1400 * time.Millisecond},
+		{0, time.Second, mostPause},
+	} {
+		inBubble(t, nil, func(t *testing.T, r *rig) {
+			onLoop := func(do func()) {
+				if err := r.l.aside(t.Context(), do); err != nil {
+					t.Fatal(err)
+				}
+			}
+			change := func() {
+				r.submit()
+				r.read(view.Everything)
+			}
+			time.Sleep(time.Hour)
+			change()
+			onLoop(func() { r.l.pace.usual = 8 * time.Millisecond }) // 7 after the next publication, which takes no time here
+			time.Sleep(c.idle)
+			onLoop(func() { time.Sleep(c.busy) })
+			change()
+			began := time.Now()
+			change()
+			if paused := time.Since(began); paused > c.want || paused < c.want*99/100 {
+				t.Errorf("idle for %v and busy for %v: a pause of %v, want %v", c.idle, c.busy, paused, c.want)
+			}
+		})
 	}
 }
 
