@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	chunk     = 48 << 10  // about how many bytes of a document are sent at once
+	chunk     = 32 << 10  // about how many bytes of a document are sent at once
 	longChunk = 256 << 10 // so many once longAfter bytes have been sent: the larger the chunks, the less often the two ends wait for each other
 	longAfter = 1 << 20
 	maxLong   = 16 // documents that have long chunks at the same time: a client that reads slowly keeps the memory of two

@@ -147,7 +147,7 @@ func TestChunks(t *testing.T) {
 	if err := json.Unmarshal(c.Bytes(), &back); err != nil || len(back.R.N) != 40_000 || back.R.N[39_999].I != 39_999 {
 		t.Fatalf("%d elements: %v", len(back.R.N), err)
 	}
-	if first, last := c.sizes[0], c.sizes[len(c.sizes)-2]; first < 48<<10 || first > 60<<10 || last < 256<<10 || last > 320<<10 {
+	if first, last := c.sizes[0], c.sizes[len(c.sizes)-2]; first < 32<<10 || first > 40<<10 || last < 256<<10 || last > 320<<10 {
 		t.Errorf("the first chunk has %d bytes, the last but one %d", first, last)
 	}
 }
