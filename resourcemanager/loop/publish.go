@@ -17,10 +17,10 @@ import (
 // take. So readers, however many and whatever they ask for, cost a loop that is always
 // busy at most one part in busyPauses of its time in the long run, as long as a
 // publication takes less than mostPause/busyPauses. A loop that has less to do gives
-// them more.
+// them more, up to one part in idlePauses.
 const (
 	busyPauses = 400                  // the pause at load 1, in usual publications
-	idlePauses = 25                   // the pause is at least as long as this many,
+	idlePauses = 50                   // the pause is at least as long as this many,
 	leastPause = 5 * time.Millisecond // at least this,
 	mostPause  = 2 * time.Second      // and at most this
 	paceParts  = 8                    // the last publication counts one part of these in what is usual

@@ -134,10 +134,10 @@ func TestPauses(t *testing.T) {
 		{100 * time.Microsecond, 0, leastPause},
 		{time.Millisecond, 1, 400 * time.Millisecond},
 		{time.Millisecond, 0.5, 200 * time.Millisecond},
-		{time.Millisecond, 0.1, 40 * time.Millisecond},
-		{time.Millisecond, 0, 25 * time.Millisecond},
+		{time.Millisecond, 0.2, 80 * time.Millisecond},
+		{time.Millisecond, 0, 50 * time.Millisecond},
 		{20 * time.Millisecond, 1, mostPause},
-		{20 * time.Millisecond, 0, 500 * time.Millisecond},
+		{20 * time.Millisecond, 0, time.Second},
 		{time.Minute, 0, mostPause},
 	} {
 		var p pace
@@ -167,8 +167,8 @@ func TestPauses(t *testing.T) {
 // A loop that has much to do publishes less often than one that has little to do.
 func TestPauseOfABusyLoop(t *testing.T) {
 	for _, c := range []struct{ idle, busy, want time.Duration }{
-		{time.Second, 0, 175 * time.Millisecond},
-		{9 * time.Second, time.Second, 280 * time.Millisecond},
+		{time.Second, 0, 350 * time.Millisecond},
+		{3 * time.Second, time.Second, 700 * time.Millisecond},
 		{time.Second, time.Second, 1400 * time.Millisecond},
 		{0, time.Second, mostPause},
 	} {
