@@ -184,7 +184,7 @@ func (r *readers) start(n int) (stop func() error) {
 	for i := range n {
 		all.Go(func() {
 			time.Sleep(r.every * time.Duration(i) / time.Duration(n))
-			k := asker{ctx: ctx, buf: make([]byte, 32<<10)} // as io.Copy reads; more of it would take the caches from the server on the same processors
+			k := asker{ctx: ctx, buf: make([]byte, 32<<10)} // as much as io.Copy reads at once
 			defer k.close()
 			defer context.AfterFunc(ctx, k.close)()
 			for ctx.Err() == nil {
