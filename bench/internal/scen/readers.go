@@ -113,7 +113,7 @@ func Readers(args []string) error {
 
 // stretch is the closed loop with so many readers.
 func (r *readers) stretch(o *opts, c *sim.Cluster, readers int) out {
-	warm := min(o.warm, 2)
+	warm := max(min(o.warm, 2), r.every.Seconds()) // by then each reader has its connection and has asked once
 	answers, size, publishing, began := r.answers.Load(), r.size.Load(), r.publishing(), time.Now()
 	stop := r.start(readers)
 	f := o.closed(c, warm, 1)
