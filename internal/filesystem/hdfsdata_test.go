@@ -242,11 +242,60 @@ func TestHDFSAppends(t *testing.T) {
 
 func TestHDFSAppendFails(t *testing.T) {
 	n := &namenode{t: t, methods: map[string]func() []byte{
-		"getFileInfo": success(message(1, fileStatus(isFile, "", 5, 0o640))),
+		"getFileInfo": success(message(1, append(fileStatus(isFile, "", 5, 0o640), message(11, 1<<27)...))),
 		"append":      refusal("org.apache.hadoop.hdfs.protocol.AlreadyBeingCreatedException", "another client writes to /x"),
 	}}
 	f := connect(t, Config{}, "hdfs://"+n.listen())
 	if _, err := f.(Appender).Append("/x"); err == nil || !strings.Contains(err.Error(), "another client writes") || !strings.Contains(err.Error(), "append hdfs://") {
 		t.Error(err)
+	}
+}
+
+// A namenode that has not heard of a block gives out none after the next one: the file is closed, which waits, and opened again after each full block.
+func TestHDFSWaitsForEachBlock(t *testing.T) {
+	const block = 1 << 20
+	content := bytes.Repeat([]byte("0123456789abcdef"), 2*block/16+100)
+	d := &datanode{}
+	host, port := d.listen(t)
+	status := append(fileStatus(isFile, "", block, 0o640), message(11, block)...)
+	completes := 0
+	n := &namenode{t: t, methods: map[string]func() []byte{
+		"getServerDefaults":      success(serverDefaults),
+		"getFileInfo":            success(message(1, status)),
+		"create":                 success(message(1, status)),
+		"addBlock":               success(message(1, locatedBlock(host, port, 0))),
+		"updateBlockForPipeline": success(message(1, locatedBlock(host, port, block))),
+		"complete": func() []byte { // not at once
+			completes++
+			return success(message(1, 1-completes%2))()
+		},
+		"append": success(message(2, status)),
+	}}
+	f := connect(t, Config{Property: func(k string) string { return map[string]string{"dfs.replication": "1", "dfs.blocksize": "1m"}[k] }}, "hdfs://"+n.listen())
+	w, err := f.Create("/x", 0o640, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := w.Write(content); n != len(content) || err != nil {
+		t.Fatal(n, err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var calls []string
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, a := range n.seen {
+		if a.method == "addBlock" || a.method == "complete" || a.method == "append" {
+			calls = append(calls, a.method)
+		}
+	}
+	if got, want := strings.Join(calls, " "), "addBlock complete complete append addBlock complete complete append addBlock complete complete"; got != want {
+		t.Errorf("asked %s, not %s", got, want)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !bytes.Equal(d.bytes, content) {
+		t.Errorf("%d bytes of %d", len(d.bytes), len(content))
 	}
 }

@@ -77,55 +77,96 @@ func (h *hadoop) Create(file string, mode fs.FileMode, overwrite bool) (io.Write
 			return nil, err
 		}
 	}
-	var f *hdfs.FileWriter
-	err := h.do("create", file, func() error {
-		replication, block, err := h.layout()
+	w := &hdfsWriter{h: h, path: file}
+	err := h.do("create", file, func() (err error) {
+		var replication int
+		if replication, w.block, err = h.layout(); err == nil {
+			err = w.checkBlock()
+		}
 		if err == nil {
-			f, err = h.client.CreateFile(file, replication, block, hdfsMode(mode))
+			w.f, err = h.client.CreateFile(file, replication, w.block, hdfsMode(mode))
 		}
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &hdfsWriter{f: f, h: h, path: file}, nil
+	return w, nil
 }
 
 // Append implements Appender.
 func (h *hadoop) Append(file string) (io.WriteCloser, error) {
-	var f *hdfs.FileWriter
-	err := h.do("append", file, func() (err error) {
-		f, err = h.client.Append(file)
+	w := &hdfsWriter{h: h, path: file}
+	err := h.do("append", file, func() error {
+		at, err := h.client.Stat(file)
+		if err != nil {
+			return err
+		}
+		status, _ := at.Sys().(*hdfs.FileStatus)
+		w.at, w.block = at.Size(), int64(status.GetBlocksize())
+		if err = w.checkBlock(); err == nil {
+			w.f, err = h.client.Append(file)
+		}
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &hdfsWriter{f: f, h: h, path: file}, nil
+	return w, nil
 }
 
 type hdfsWriter struct {
 	f      *hdfs.FileWriter
 	h      *hadoop
 	path   string
+	at     int64 // bytes in the file
+	block  int64 // bytes of a full block
+	full   bool  // the last block has been filled by this writer
 	closed bool
+}
+
+func (w *hdfsWriter) checkBlock() error {
+	if w.block <= 0 {
+		return fmt.Errorf("the namenode says that a block has %d bytes", w.block)
+	}
+	return nil
 }
 
 // Write skips empty writes: the library would begin a block that never gets any data, and the file could not be closed.
 func (w *hdfsWriter) Write(p []byte) (n int, err error) {
-	if len(p) == 0 {
-		return 0, nil
-	}
-	err = w.h.do("write", w.path, func() (err error) {
-		if err = w.h.inClear(); err == nil {
-			n, err = w.f.Write(p)
+	for err == nil && len(p) > 0 {
+		if w.full {
+			if err = w.nextBlock(); err != nil {
+				return n, err
+			}
 		}
-		return err
-	})
+		part := p[:min(int64(len(p)), w.block-w.at%w.block)]
+		var wrote int
+		err = w.h.do("write", w.path, func() (err error) {
+			if err = w.h.inClear(); err == nil {
+				wrote, err = w.f.Write(part)
+			}
+			return err
+		})
+		n, w.at, p = n+wrote, w.at+int64(wrote), p[wrote:]
+		w.full = wrote > 0 && w.at%w.block == 0
+	}
 	return n, err
 }
 
-// How often and how long Close asks a namenode that has not heard of the last block yet: 25 s in all.
+// nextBlock closes the file after a full block and opens it again at its end. The library would ask for the next block at once, and a namenode refuses that as long as
+// no datanode has told it of the block before the last one; once refused, the library can neither go on nor close the file.
+func (w *hdfsWriter) nextBlock() error {
+	if err := w.complete(); err != nil {
+		return err
+	}
+	return w.h.do("append", w.path, func() (err error) {
+		w.f, err = w.h.client.Append(w.path)
+		return err
+	})
+}
+
+// How often and how long a writer asks a namenode that has not heard of the last block yet: 25 s in all.
 const (
 	closeTries = 9
 	closePause = 50 * time.Millisecond // doubled each time
@@ -137,6 +178,11 @@ func (w *hdfsWriter) Close() error {
 		return nil
 	}
 	w.closed = true
+	return w.complete()
+}
+
+// complete asks until the namenode has heard of all blocks.
+func (w *hdfsWriter) complete() error {
 	err := w.h.do("close", w.path, w.f.Close)
 	for try := 0; errors.Is(err, hdfs.ErrReplicating) && try < closeTries; try++ {
 		select {
