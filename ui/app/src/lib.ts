@@ -60,10 +60,7 @@ const live = { on: false, listeners: new Set<() => void>() };
 function setLive(on: boolean) { live.on = on; live.listeners.forEach((f) => f()); }
 export const useLive = () => useSyncExternalStore((f) => { live.listeners.add(f); return () => live.listeners.delete(f); }, () => live.on);
 
-/**
- * Follows the events, if this server has them; a tab that is not seen follows none.
- * It refreshes at most once in 2 s: the goal for clients that poll counts on it (docs/decisions/0019-pollers-ask-every-two-seconds.md).
- */
+/** Follows the events, if this server has them; a tab that is not seen follows none. */
 export function useEvents() {
   const client = useQueryClient();
   useEffect(() => {
