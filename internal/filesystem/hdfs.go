@@ -107,6 +107,8 @@ func (h *hadoop) fail(op, file string, err error) error {
 	return &fs.PathError{Op: op, Path: h.url.At(file).String(), Err: err}
 }
 
+var errLater = errors.New("RetriableException") // the namenode asks to be asked again
+
 // explain turns Java's exceptions into errors of package fs where they are the same.
 func explain(e hdfs.Error) error {
 	first, _, _ := strings.Cut(e.Message(), "\n")
@@ -119,6 +121,8 @@ func explain(e hdfs.Error) error {
 		same = fs.ErrPermission
 	case "FileAlreadyExistsException", "AlreadyBeingCreatedException":
 		same = fs.ErrExist
+	case "RetriableException":
+		same = errLater
 	default:
 		return fmt.Errorf("%s: %s", class, clip(first))
 	}

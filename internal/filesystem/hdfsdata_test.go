@@ -227,17 +227,8 @@ func TestHDFSAppends(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n, err := w.Write(more); n != len(more) || err != nil {
-		t.Fatal(n, err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if !bytes.Equal(d.bytes, append(old, more...)) {
-		t.Errorf("%d bytes of %d", len(d.bytes), len(old)+len(more))
-	}
+	writeAll(t, w, more)
+	d.has(t, append(old, more...))
 }
 
 func TestHDFSAppendFails(t *testing.T) {
@@ -258,7 +249,7 @@ func TestHDFSWaitsForEachBlock(t *testing.T) {
 	d := &datanode{}
 	host, port := d.listen(t)
 	status := append(fileStatus(isFile, "", block, 0o640), message(11, block)...)
-	completes := 0
+	completes, appends := 0, 0
 	n := &namenode{t: t, methods: map[string]func() []byte{
 		"getServerDefaults":      success(serverDefaults),
 		"getFileInfo":            success(message(1, status)),
@@ -269,19 +260,20 @@ func TestHDFSWaitsForEachBlock(t *testing.T) {
 			completes++
 			return success(message(1, 1-completes%2))()
 		},
-		"append": success(message(2, status)),
+		"append": func() []byte { // not at once, as with dfs.namenode.file.close.num-committed-allowed
+			if appends++; appends%2 == 1 {
+				return refusal("org.apache.hadoop.ipc.RetriableException", "it is COMMITTED but not yet COMPLETE")()
+			}
+			return success(message(2, status))()
+		},
 	}}
 	f := connect(t, Config{Property: func(k string) string { return map[string]string{"dfs.replication": "1", "dfs.blocksize": "1m"}[k] }}, "hdfs://"+n.listen())
 	w, err := f.Create("/x", 0o640, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n, err := w.Write(content); n != len(content) || err != nil {
-		t.Fatal(n, err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	writeAll(t, w, content)
+	d.has(t, content)
 	var calls []string
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -290,9 +282,23 @@ func TestHDFSWaitsForEachBlock(t *testing.T) {
 			calls = append(calls, a.method)
 		}
 	}
-	if got, want := strings.Join(calls, " "), "addBlock complete complete append addBlock complete complete append addBlock complete complete"; got != want {
+	if got, want := strings.Join(calls, " "), "addBlock complete complete append append addBlock complete complete append append addBlock complete complete"; got != want {
 		t.Errorf("asked %s, not %s", got, want)
 	}
+}
+
+func writeAll(t *testing.T, w io.WriteCloser, content []byte) {
+	t.Helper()
+	if n, err := w.Write(content); n != len(content) || err != nil {
+		t.Fatal(n, err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (d *datanode) has(t *testing.T, content []byte) {
+	t.Helper()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !bytes.Equal(d.bytes, content) {

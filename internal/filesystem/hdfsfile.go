@@ -157,10 +157,10 @@ func (w *hdfsWriter) Write(p []byte) (n int, err error) {
 // nextBlock closes the file after a full block and opens it again at its end. The library would ask for the next block at once, and a namenode refuses that as long as
 // no datanode has told it of the block before the last one; once refused, the library can neither go on nor close the file.
 func (w *hdfsWriter) nextBlock() error {
-	if err := w.complete(); err != nil {
+	if err := w.insist("close", w.f.Close); err != nil {
 		return err
 	}
-	return w.h.do("append", w.path, func() (err error) {
+	return w.insist("append", func() (err error) {
 		w.f, err = w.h.client.Append(w.path)
 		return err
 	})
@@ -178,18 +178,18 @@ func (w *hdfsWriter) Close() error {
 		return nil
 	}
 	w.closed = true
-	return w.complete()
+	return w.insist("close", w.f.Close)
 }
 
-// complete asks until the namenode has heard of all blocks.
-func (w *hdfsWriter) complete() error {
-	err := w.h.do("close", w.path, w.f.Close)
-	for try := 0; errors.Is(err, hdfs.ErrReplicating) && try < closeTries; try++ {
+// insist repeats a call as long as the namenode has not heard of the last block.
+func (w *hdfsWriter) insist(op string, call func() error) error {
+	err := w.h.do(op, w.path, call)
+	for try := 0; (errors.Is(err, hdfs.ErrReplicating) || errors.Is(err, errLater)) && try < closeTries; try++ {
 		select {
 		case <-w.h.ctx.Done():
 		case <-time.After(closePause << try):
 		}
-		err = w.h.do("close", w.path, w.f.Close)
+		err = w.h.do(op, w.path, call)
 	}
 	return err
 }
