@@ -53,13 +53,20 @@ func (o *operation) ask(t *testing.T, f format, same any) *httptest.ResponseReco
 	return w
 }
 
+// taken is how many texts others may join, and the bytes of all that are used.
+func (o *operation) taken() (texts int, bytes int64) {
+	o.texts.mu.Lock()
+	defer o.texts.mu.Unlock()
+	return len(o.texts.texts), o.texts.bytes
+}
+
 // finish waits until nobody shares anything, and checks that all room is free again.
 func (o *operation) finish(t *testing.T) {
 	t.Helper()
 	time.Sleep(2 * sharedFor)
 	synctest.Wait()
-	if len(o.texts.texts) != 0 || o.texts.bytes != 0 {
-		t.Errorf("%d texts and %d bytes are left", len(o.texts.texts), o.texts.bytes)
+	if texts, b := o.taken(); texts != 0 || b != 0 {
+		t.Errorf("%d texts and %d bytes are left", texts, b)
 	}
 }
 
@@ -157,7 +164,7 @@ func TestSlowCallersShare(t *testing.T) {
 		o.ask(t, formatJSON, 0)
 		time.Sleep(2 * sharedFor)
 		synctest.Wait()
-		if b := o.texts.bytes; b < sharedRoom*3/4 || b > sharedRoom {
+		if _, b := o.taken(); b < sharedRoom*3/4 || b > sharedRoom {
 			t.Errorf("%d bytes count", b)
 		}
 		o.ask(t, formatJSON, 0)
@@ -200,8 +207,8 @@ func TestShortTextAfterLongOne(t *testing.T) {
 		for _, lines := range []int{900, 2} {
 			o.lines = lines
 			w := o.ask(t, formatJSON, lines)
-			if most := int64(2*w.Body.Len() + sharedCost); o.texts.bytes > most {
-				t.Errorf("a text of %d bytes takes %d", w.Body.Len(), o.texts.bytes)
+			if _, b := o.taken(); b > int64(2*w.Body.Len()+sharedCost) {
+				t.Errorf("a text of %d bytes takes %d", w.Body.Len(), b)
 			}
 			o.finish(t)
 		}
